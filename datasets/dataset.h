@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A dataset in memory: the graph as stored (rows are sources), features, labels, ids, splits and whatever optional
+ * members the file has. Optional members that nothing reads yet are carried as named arrays and follow every rewrite.
+ */
+#ifndef GNTI_DATASETS_DATASET_H
+#define GNTI_DATASETS_DATASET_H
+
+#include <gnntrain/dataset.h>
+
+#include "graph/graph.h"
+
+typedef enum gnti_dtype_file {
+    GNTI_FILE_U8,
+    GNTI_FILE_I32,
+    GNTI_FILE_I64,
+    GNTI_FILE_F16,
+    GNTI_FILE_BF16,
+    GNTI_FILE_F32,
+    GNTI_FILE_F64,
+    GNTI_FILE_TEXT /* array of char * */
+} gnti_dtype_file;
+
+/* What a first axis counts, so that a permutation or a subgraph knows what to do with an array. */
+typedef enum gnti_axis { GNTI_AXIS_NODE, GNTI_AXIS_ARC, GNTI_AXIS_GRAPH, GNTI_AXIS_OTHER } gnti_axis;
+
+/* A carried array: "/edges/time", "/nodes/type", "/graphs/ptr", "/pairs/...". Row-major, width 1 for vectors. */
+typedef struct gnti_array {
+    char *path;
+    gnti_axis axis;
+    gnti_dtype_file dtype;
+    int64_t rows, width;
+    void *data;
+    char *attributes; /* JSON object of HDF5 attributes, or NULL */
+} gnti_array;
+
+/* Features: dense rows, or sparse rows when they are mostly zero. */
+typedef struct gnti_features {
+    int64_t rows, width;
+    float *dense;       /* (rows, width) or NULL */
+    gnti_graph *sparse; /* rows x width CSR with values in weights (NULL: all 1), or NULL */
+    bool borrowed;
+} gnti_features;
+
+typedef struct gnti_labels {
+    gnt_label_kind kind;
+    int64_t num_classes;
+    int32_t *class_of; /* (N) CLASS, -1 unlabelled */
+    float *rows;       /* (N, num_classes) MULTI, REGRESSION */
+    char **names;      /* (num_classes) or NULL */
+    bool borrowed;
+} gnti_labels;
+
+enum { GNTI_TRAIN = 0, GNTI_VALID = 1, GNTI_TEST = 2 };
+
+typedef struct gnti_split {
+    char *name, *kind, *source;
+    uint64_t seed;
+    bool inductive;      /* training sees only the subgraph of the train nodes */
+    int64_t *nodes[3];   /* train, valid, test: sorted node numbers */
+    int64_t num_nodes[3];
+} gnti_split;
+
+struct gnt_dataset {
+    gnt_context *ctx;
+    char *path; /* where it came from, or NULL */
+    int64_t num_nodes;
+    gnti_graph *graph;
+    bool directed;
+    gnti_features x;
+    gnti_labels y;
+    int64_t *id;    /* (N) or NULL */
+    char **id_text; /* (N) or NULL; not both */
+    gnti_split *splits;
+    int64_t num_splits;
+    gnti_array *arrays;
+    int64_t num_arrays;
+    char *provenance; /* JSON text */
+    char uuid[40], graph_sha256[65], content_sha256[65];
+};
+
+/* An empty dataset that owns nothing yet; free releases whatever has been set. */
+gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out);
+
+/* Ranges, sizes, labels, splits; ERR_FORMAT names dataset path and both values. */
+gnt_status gnti_dataset_validate(const gnt_dataset *data);
+
+/* Fills graph_sha256 and content_sha256 (users' manual: docs/file-format.md). */
+gnt_status gnti_dataset_hash(gnt_dataset *data);
+
+/* The split of that name; NULL: "public" or the only one. ERR_USAGE lists the names there are. */
+gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, const gnti_split **out);
+
+#endif
