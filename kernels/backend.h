@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backend table: devices, memory, streams, events, and a closed list of math ops with argument structs.
+ *
+ * dispatch.c checks arguments once and times ops, so backends stay small; a backend is a folder, a table and a line in
+ * registry.c. Work on a stream is done in order; what is queued may return early, and its errors surface in
+ * stream_wait. NULL entries mean absent: dispatch.c composes the op from others or answers ERR_UNSUPPORTED.
+ * Every kernel has a slow twin in cpu/ref_*.c. Random numbers: base/philox.h. Order of sums: rows of blocks of 1024
+ * by a fixed binary tree, a row's entries in order with one accumulator per 4096 entries (docs/design.md).
+ */
+#ifndef GNTI_KERNELS_BACKEND_H
+#define GNTI_KERNELS_BACKEND_H
+
+#include <gnntrain/op.h>
+
+#include "base/check.h"
+#include "kernels/step.h"
+
+typedef enum gnti_isa { GNTI_ISA_AUTO, GNTI_ISA_PORTABLE, GNTI_ISA_AVX2, GNTI_ISA_AVX512 } gnti_isa;
+typedef enum gnti_determinism { GNTI_DET_OFF, GNTI_DET_RUN, GNTI_DET_BITWISE } gnti_determinism;
+
+typedef struct gnti_device_config {
+    int32_t num_threads; /* 0: the cores this process may use */
+    gnti_isa isa;
+    gnti_determinism determinism;
+    size_t memory_limit; /* bytes, 0: none; alloc answers ERR_DEVICE_NOMEM beyond it */
+} gnti_device_config;
+
+typedef struct gnt_device_info {
+    char name[96], kind[16];
+    size_t total_bytes, free_bytes;
+    int32_t num_threads;
+    char isa[16];
+} gnt_device_info;
+
+/* The tree over row blocks: blocks [a, b) split at a + the largest power of two < b - a. block_start NULL: ranges of
+ * 1024 rows; else (num_blocks + 1) first rows (chunks of a partition). */
+enum { GNTI_TREE_ROWS = 1024, GNTI_ROW_ENTRIES = 4096 };
+typedef struct gnt_row_tree {
+    int64_t num_rows, num_blocks;
+    const int64_t *block_start;
+} gnt_row_tree;
+
+typedef enum gnt_activation {
+    GNT_ACT_NONE,
+    GNT_ACT_RELU,
+    GNT_ACT_ELU,
+    GNT_ACT_LEAKY_RELU,
+    GNT_ACT_SIGMOID,
+    GNT_ACT_TANH
+} gnt_activation;
+
+/* Random keep of an element: hyper `hyper` of the step block holds p per member, keys too; row r draws with the id
+ * row_ids[r] (int64 buffer), or r when row_ids is NULL. hyper < 0: no dropout. */
+typedef struct gnt_dropout {
+    int32_t hyper;
+    uint32_t ordinal;
+    const gnt_buffer *row_ids;
+} gnt_dropout;
+
+/* What is done to each value before it is stored, in this order; all zero with dropout.hyper = -1 means nothing:
+ *   v *= row_scale[r]; v += bias[c]; v = act(v); v = dropout(v); v *= gate_act'(gate) [and the gate's dropout factor]
+ * The gate is the *output* of an earlier activation (then dropout, if gate_dropout.hyper >= 0), so that a backward
+ * product can pass through activation and dropout without an array of its own. */
+typedef struct gnt_epilogue {
+    const gnt_mat_view *row_scale; /* (rows, shared, 1) */
+    const gnt_mat_view *bias;      /* (1, M, width) */
+    gnt_activation act;
+    float act_alpha; /* slope of LEAKY_RELU, alpha of ELU */
+    gnt_dropout dropout;
+    const gnt_mat_view *gate;
+    gnt_activation gate_act;
+    float gate_alpha;
+    gnt_dropout gate_dropout;
+    const gnt_buffer *step; /* step block; needed by dropout */
+} gnt_epilogue;
+
+#define GNT_EPILOGUE_NONE ((gnt_epilogue){ .dropout = { .hyper = -1 }, .gate_dropout = { .hyper = -1 } })
+
+typedef struct gnt_gemm_args { /* c[m] = alpha op(a[m]) op(b[m]) + beta c[m]; a shared operand broadcasts */
+    gnt_mat_view a, b, c;
+    bool trans_a, trans_b;
+    float alpha, beta;            /* constants of the program; what may change is a hyper */
+    const gnt_row_tree *row_tree; /* the order of the sum over rows (trans_a); else NULL */
+    gnt_epilogue epilogue;
+} gnt_gemm_args;
+
+/* A plan borrows the host CSR, which must live as long; devices copy what they need. rows are outputs. */
+typedef struct gnt_spmm_plan_args {
+    int64_t num_rows, num_cols, num_arcs;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const float *weights;     /* (num_arcs) or NULL: all 1 */
+    int64_t first_row, end_row; /* a range of output rows; 0, num_rows: all */
+    int64_t max_width;        /* widest g * width */
+} gnt_spmm_plan_args;
+
+typedef struct gnt_spmm_plan gnt_spmm_plan;
+
+/* y_i = self_i s_i x_i + sum_j w_ij s_j x_j, then the epilogue (row_scale is the destination's scale).
+ * s = src_scale or 1. The self term comes first; x_i is row i of x. */
+typedef enum gnt_self_kind { GNT_SELF_NONE, GNT_SELF_ONE, GNT_SELF_VECTOR } gnt_self_kind;
+typedef enum gnt_spmm_reduce { GNT_SPMM_SUM, GNT_SPMM_MAX } gnt_spmm_reduce;
+typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per block of members */
+    gnt_mat_view x, y;
+    gnt_spmm_reduce reduce;
+    gnt_self_kind self_kind;
+    const gnt_mat_view *self;       /* (rows, shared, 1) for VECTOR */
+    const gnt_mat_view *src_scale;  /* (cols, shared, 1) or NULL */
+    const gnt_mat_view *arc_weight; /* (arcs, M, 1), or NULL: the plan's weights */
+    const gnt_mat_view *arg;        /* MAX: int32 winners' columns, -1 for an empty row; or NULL */
+    float alpha, beta;
+    gnt_epilogue epilogue;
+} gnt_spmm_args;
+
+typedef struct gnt_attend_args gnt_attend_args; /* attention arrives with the layers that need it */
+
+typedef enum gnt_norm_kind { GNT_NORM_BATCH, GNT_NORM_LAYER } gnt_norm_kind;
+/* y = gamma (x - mean) rstd + beta. BATCH: mean, rstd (1, M, width) over rows (Ioffe, Szegedy 2015), biased variance;
+ * LAYER: (rows, M, 1) over columns (Ba, Kiros, Hinton 2016). training = false with BATCH: mean and var are read from
+ * running_*. Backward: dx, dgamma, dbeta from dy, x and the saved mean, rstd. */
+typedef struct gnt_norm_args {
+    gnt_norm_kind kind;
+    bool backward, training;
+    gnt_mat_view x, y, gamma, beta, mean, rstd;
+    const gnt_mat_view *running_mean, *running_var; /* (1, M, width), updated when training, NULL: none */
+    float momentum, eps;
+    gnt_mat_view dy, dx, dgamma, dbeta;
+    bool accumulate_dx;
+    const gnt_row_tree *row_tree;
+} gnt_norm_args;
+
+typedef enum gnt_map_kind {
+    GNT_MAP_FILL,     /* y = alpha */
+    GNT_MAP_COPY,     /* y = alpha a */
+    GNT_MAP_ADD,      /* y = alpha a + beta b */
+    GNT_MAP_MUL,      /* y = alpha a b */
+    GNT_MAP_ACT,      /* y = act(a) */
+    GNT_MAP_ACT_GRAD, /* y = a act'(.), b is the activation's output */
+    GNT_MAP_DROPOUT   /* y = keep a / (1 - p); forward and backward alike */
+} gnt_map_kind;
+/* b broadcasts when it has one row, one column, or is shared by members. accumulate: y += instead of y =. */
+typedef struct gnt_map_args {
+    gnt_map_kind kind;
+    gnt_mat_view a, b, y;
+    float alpha, beta;
+    gnt_activation act;
+    float act_alpha;
+    gnt_dropout dropout;
+    const gnt_buffer *step;
+    bool accumulate;
+} gnt_map_args;
+
+typedef enum gnt_reduce_kind {
+    GNT_REDUCE_SUM_ROWS, /* y (1, M, width) = sum_r a */
+    GNT_REDUCE_DOT_ROWS, /* y (1, M, width) = sum_r a b */
+    GNT_REDUCE_DOT_COLS, /* y (rows, M, 1)  = sum_c a b */
+    GNT_REDUCE_DOT_ALL   /* y (1, M, 1)     = sum_r sum_c a b */
+} gnt_reduce_kind;
+typedef struct gnt_reduce_args {
+    gnt_reduce_kind kind;
+    gnt_mat_view a, b, y;
+    const gnt_row_tree *row_tree;
+    bool accumulate;
+} gnt_reduce_args;
+
+/* y[r] = x[index[r]]; index is an int32 buffer of y.rows. Its gradient is an spmm by the transposed index. */
+typedef struct gnt_rows_args {
+    gnt_mat_view x, y;
+    const gnt_buffer *index;
+    bool accumulate;
+} gnt_rows_args;
+
+typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_loss_kind;
+/* Loss and its gradient in one pass. Row r of member m has the weight w = weight(r, m), 0: not in the loss (and its
+ * label is not looked at). grad = w (dl/dz) norm[m], with norm the hyper `norm_hyper` (1 / sum of weights, or 1 / (sum
+ * of weights * C) for BCE and MSE). stats (M, 4) float64: sum w l, sum w, sum w [argmax right], rows with w > 0; sums over rows by the tree. */
+typedef struct gnt_loss_args {
+    gnt_loss_kind kind;
+    gnt_mat_view logits, weight;
+    const gnt_buffer *labels;    /* int32 (rows) for SOFTMAX */
+    gnt_mat_view target;         /* (rows, shared, C) float for BCE, MSE */
+    const gnt_mat_view *class_weight; /* (1, M or shared, C) or NULL */
+    int32_t norm_hyper;
+    const gnt_mat_view *grad;    /* NULL: loss only */
+    gnt_buffer *stats;
+    const gnt_buffer *step;
+    const gnt_row_tree *row_tree;
+} gnt_loss_args;
+
+/* One kernel over the packed arena of all parameters: segment s holds member m at offset + m * count (floats). */
+typedef struct gnt_param_segment {
+    int64_t offset, count;
+    int32_t decay_hyper; /* -1: no decay */
+} gnt_param_segment;
+typedef enum gnt_optimizer_kind { GNT_OPTIMIZER_SGD, GNT_OPTIMIZER_ADAM, GNT_OPTIMIZER_ADAMW } gnt_optimizer_kind;
+/* Formulas as PyTorch (docs/models.md). corr1 = 1 - b1^t, corr2 = 1 - b2^t are hypers. Members with live 0 keep
+ * weights and moments. bad (M) int32: 1 + segment of the first gradient that is not finite, else 0; that member keeps its
+ * weights. clip_hyper: largest norm of a member's whole gradient, < 0: none, value 0: none. */
+typedef struct gnt_optimizer_args {
+    gnt_optimizer_kind kind;
+    bool nesterov;
+    float beta1, beta2, eps; /* beta1 is the momentum of SGD */
+    gnt_buffer *weights, *grads, *moment1, *moment2;
+    const gnt_param_segment *segments;
+    int32_t num_segments, num_members;
+    int32_t lr_hyper, corr1_hyper, corr2_hyper, clip_hyper;
+    const gnt_buffer *step;
+    gnt_buffer *bad;
+} gnt_optimizer_args;
+
+typedef struct gnt_copy_args {
+    gnt_buffer *dst;
+    size_t dst_offset;
+    const gnt_buffer *src;
+    size_t src_offset, bytes;
+} gnt_copy_args;
+
+typedef struct gnt_capture gnt_capture;
+
+typedef struct gnt_backend {
+    const char *version; /* exactly ours, or base/plugin.c refuses it */
+    const char *name;    /* "cpu", "cuda" */
+    int32_t priority;    /* the highest usable one is device=auto */
+    /* devices: list answers 0 devices, not an error, without hardware or driver */
+    gnt_status (*list)(gnt_device_info *out, int32_t capacity, int32_t *out_count);
+    gnt_status (*open)(int32_t index, const gnti_device_config *config, gnt_device **out);
+    void (*close)(gnt_device *dev);
+    gnt_status (*alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out); /* zeroed */
+    gnt_status (*host_alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host); /* pinned */
+    void (*free)(gnt_buffer *buf);
+    gnt_status (*upload)(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
+    gnt_status (*download)(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
+    gnt_status (*copy)(gnt_stream *s, const gnt_copy_args *a); /* on the device or to a peer */
+    /* order: events are slots that the planner numbers */
+    gnt_status (*stream_open)(gnt_device *dev, int32_t num_events, gnt_stream **out);
+    void (*stream_close)(gnt_stream *s);
+    /* the host waits so long at most, 0 asks only; errors of queued work surface here */
+    gnt_status (*stream_wait)(gnt_stream *s, double seconds, bool *out_done);
+    gnt_status (*event_record)(gnt_stream *s, int32_t event);
+    gnt_status (*event_await)(gnt_stream *s, const gnt_stream *of, int32_t event);
+    gnt_status (*event_seconds)(gnt_stream *s, int32_t from, int32_t to, double *out);
+    gnt_status (*capture_begin)(gnt_stream *s); /* optional: a whole step becomes one launch */
+    gnt_status (*capture_end)(gnt_stream *s, gnt_capture **out);
+    gnt_status (*capture_launch)(gnt_stream *s, const gnt_capture *c);
+    void (*capture_free)(gnt_capture *c);
+    gnt_status (*gemm)(gnt_stream *s, const gnt_gemm_args *a); /* from here: the whole of the math */
+    gnt_status (*spmm_plan)(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
+    gnt_status (*spmm)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+    void (*spmm_plan_free)(gnt_spmm_plan *p);
+    gnt_status (*attend)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
+    gnt_status (*attend_backward)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
+    gnt_status (*norm)(gnt_stream *s, const gnt_norm_args *a);
+    gnt_status (*map)(gnt_stream *s, const gnt_map_args *a);
+    gnt_status (*reduce)(gnt_stream *s, const gnt_reduce_args *a);
+    gnt_status (*gather_rows)(gnt_stream *s, const gnt_rows_args *a);
+    gnt_status (*loss)(gnt_stream *s, const gnt_loss_args *a);
+    gnt_status (*optimizer_step)(gnt_stream *s, const gnt_optimizer_args *a);
+} gnt_backend;
+
+/* registry.c: the table by name ("cpu", "ref" the slow oracle, "auto"); ERR_UNSUPPORTED lists what there is. */
+gnt_status gnti_backend_find(const char *name, const gnt_backend **out);
+
+/* Which table a device, buffer or stream belongs to: each of these structs starts with this head. */
+typedef struct gnti_backend_head {
+    const gnt_backend *backend;
+} gnti_backend_head;
+
+/* dispatch.c: the calls that everybody uses; arguments are checked here, once. They mirror the table. */
+gnt_status gnti_gemm(gnt_stream *s, const gnt_gemm_args *a);
+gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
+void gnti_spmm_plan_free(gnt_spmm_plan **plan);
+gnt_status gnti_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+gnt_status gnti_norm(gnt_stream *s, const gnt_norm_args *a);
+gnt_status gnti_map(gnt_stream *s, const gnt_map_args *a);
+gnt_status gnti_reduce(gnt_stream *s, const gnt_reduce_args *a);
+gnt_status gnti_gather_rows(gnt_stream *s, const gnt_rows_args *a);
+gnt_status gnti_loss(gnt_stream *s, const gnt_loss_args *a);
+gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
+
+gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config, gnt_device **out);
+void gnti_device_close(gnt_device **dev);
+gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
+void gnti_buffer_free(gnt_buffer **buf);
+gnt_status gnti_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out);
+void gnti_stream_close(gnt_stream **s);
+gnt_status gnti_stream_finish(gnt_stream *s); /* waits for all queued work */
+gnt_status gnti_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
+gnt_status gnti_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
+gnt_status gnti_copy(gnt_stream *s, const gnt_copy_args *a);
+
+#endif
