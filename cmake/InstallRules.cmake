@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` lays down. The tree may be moved afterwards: the command finds the library by $ORIGIN/../lib, the
+# .pc file and the CMake package find their prefix from where they lie.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS gnntrain EXPORT gnntrainTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/gnntrain DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(EXPORT gnntrainTargets NAMESPACE gnntrain:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gnntrain)
+configure_package_config_file(cmake/gnntrainConfig.cmake.in ${CMAKE_BINARY_DIR}/gnntrainConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gnntrain)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/gnntrainConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/gnntrainConfig.cmake ${CMAKE_BINARY_DIR}/gnntrainConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gnntrain)
+configure_file(cmake/gnntrain.pc.in ${CMAKE_BINARY_DIR}/gnntrain.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/gnntrain.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/gnntrain)
+
+if(TARGET gnntrain-cli)
+  install(TARGETS gnntrain-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
