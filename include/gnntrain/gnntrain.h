@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything of the stable interface. */
+#ifndef GNNTRAIN_GNNTRAIN_H
+#define GNNTRAIN_GNNTRAIN_H
+
+#include <gnntrain/context.h>
+#include <gnntrain/dataset.h>
+#include <gnntrain/layer.h>
+#include <gnntrain/model.h>
+#include <gnntrain/op.h>
+#include <gnntrain/option.h>
+#include <gnntrain/status.h>
+#include <gnntrain/tape.h>
+#include <gnntrain/trainer.h>
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Training: one loop for full-batch and streaming sources, M members inside the program.
+ *
+ *   gnt_trainer_create(model, data, config, &tr);
+ *   while (gnt_trainer_next(tr, &stats)) ...;      one call, one epoch
+ *   status = gnt_trainer_status(tr);               OK, STOPPED or the first error
+ */
+#ifndef GNNTRAIN_TRAINER_H
+#define GNNTRAIN_TRAINER_H
+
+#include <gnntrain/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct gnt_trainer gnt_trainer;
+
+/* Every field is an option of the same name with '-' (gnt_trainer_options in experimental.h). Texts are borrowed. */
+typedef struct gnt_trainer_config {
+    size_t struct_size;
+    int64_t epochs, seed, seeds; /* seeds: M members, member i trains with seed + i */
+    int32_t optimizer;           /* adam|adamw|sgd */
+    double lr, momentum, beta1, beta2, eps;
+    bool nesterov;
+    const char *weight_decay;    /* rules "[layer[:kind]:]value", comma separated */
+    int32_t schedule;            /* constant|step|cosine|warmup-cosine|plateau */
+    int64_t schedule_epochs, warmup_epochs;
+    double schedule_factor;
+    double clip;                 /* largest norm of a member's gradient, 0: none */
+    int32_t loss;                /* auto|softmax|bce|mse */
+    const char *class_weights;   /* none|balanced|list of numbers */
+    int32_t metric;              /* auto|accuracy|micro-f1|macro-f1|roc-auc|ap|mae|mse */
+    const char *split;           /* name, NULL: public or the only one */
+    int32_t normalize_features;  /* none|row */
+    int64_t patience;            /* epochs without a better validation value, 0: off */
+    int32_t monitor;             /* metric|loss, of the validation rows: early stop and best weights */
+    int64_t eval_every;
+    const char *run;             /* run folder, NULL: none */
+    int64_t checkpoint_every;    /* epochs, 0: only at the end and when stopped */
+    int32_t resume;              /* auto|never */
+    int32_t source;              /* full|clusters */
+    int64_t clusters, clusters_per_batch;
+    int32_t deterministic;       /* off|run|bitwise */
+    const char *no_pass;         /* planner passes switched off, comma separated */
+    double time_limit;           /* seconds, 0: none; stops like a signal */
+} gnt_trainer_config;
+
+GNT_API void gnt_trainer_config_init(gnt_trainer_config *config);
+
+typedef struct gnt_epoch_stats {
+    size_t struct_size;
+    int64_t epoch;           /* from 1 */
+    bool complete, evaluated;
+    const char *metric;      /* name */
+    double train_loss, valid_loss, train_metric, valid_metric; /* means over live members; NaN: not evaluated */
+    double best_valid_metric;
+    int64_t best_epoch;      /* of member 0 */
+    double seconds, eval_seconds; /* the training step alone; evaluation */
+    int32_t num_members, num_live;
+    const double *member_train_loss, *member_valid_loss, *member_valid_metric, *member_train_metric; /* (M), lent */
+} gnt_epoch_stats;
+
+/* NULL config: the defaults. Model and data must outlive the trainer. A run folder with a checkpoint is resumed. */
+GNT_API gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
+                                      gnt_trainer **out);
+/* Every rank calls this. One epoch; false at the end, after a stop and on the first error. */
+GNT_API bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats);
+GNT_API gnt_status gnt_trainer_status(const gnt_trainer *tr);
+/* Sets a flag; may be called from a signal handler. The run saves a checkpoint and ends with STOPPED. */
+GNT_API void gnt_trainer_request_stop(gnt_trainer *tr);
+/* Computes test values of the best weights and writes best.h5 and summary.json. Call once, at the end. */
+GNT_API gnt_status gnt_trainer_finish(gnt_trainer *tr);
+GNT_API int32_t gnt_trainer_num_members(const gnt_trainer *tr);
+/* The best (or last, when nothing was evaluated) test metric of a member after finish. */
+GNT_API double gnt_trainer_test_metric(const gnt_trainer *tr, int32_t member);
+GNT_API void gnt_trainer_free(gnt_trainer **tr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What train/ sees of nn/: parameters, recording of a step, planning, running.
+ *
+ *   tape   = gnti_tape_create(ctx, M, training)       recorded once
+ *   inputs = gnti_record_inputs(...)                  x, an adj per layer, labels and loss weights
+ *   logits = gnt_model_record(...)
+ *   gnti_record_loss, gnti_record_update              loss, backward, optimiser (update only when training)
+ *   gnti_plan_program(tape, config, params, &program) tells of the first failed op
+ *   bind (operators, features, labels), run (step), stats / read
+ */
+#ifndef GNTI_NN_PROGRAM_H
+#define GNTI_NN_PROGRAM_H
+
+#include <gnntrain/model.h>
+
+#include "datasets/dataset.h"
+#include "graph/operator.h"
+#include "kernels/backend.h"
+
+/* ---- parameters: one device block for weights, one each for gradients and moments -------------------------- */
+typedef enum gnti_param_kind { GNTI_PARAM_WEIGHT, GNTI_PARAM_BIAS, GNTI_PARAM_NORM, GNTI_PARAM_STATE } gnti_param_kind;
+
+typedef struct gnti_param_info {
+    const char *name;  /* full: "2.w1", layer from 1 */
+    int32_t layer;     /* from 1 */
+    gnti_param_kind kind;
+    int64_t in, out;
+    int64_t offset;    /* floats; member m at offset + m * in * out */
+} gnti_param_info;
+
+typedef struct gnti_params gnti_params;
+
+/* Space for M members on a device; training adds gradients and moments (number by the optimiser). */
+gnt_status gnti_params_create(const gnt_model *model, gnt_device *dev, int32_t num_members, int32_t num_moments, gnti_params **out);
+void gnti_params_free(gnti_params **params);
+/* Initial values of member m by its run seed (Philox, full name, row, column): equal alone and fused. */
+gnt_status gnti_params_init_member(gnti_params *params, int32_t member, uint64_t seed);
+int32_t gnti_params_count(const gnti_params *params);
+const gnti_param_info *gnti_params_info(const gnti_params *params, int32_t index);
+int64_t gnti_params_num_floats(const gnti_params *params); /* of one block, all members */
+enum { GNTI_BLOCK_WEIGHTS, GNTI_BLOCK_GRADS, GNTI_BLOCK_MOMENT1, GNTI_BLOCK_MOMENT2, GNTI_BLOCK_BEST };
+/* Whole blocks, for checkpoints; BEST is a copy kept per member. Only for live = 1 members keep_best copies. */
+gnt_status gnti_params_read(const gnti_params *params, int block, float *out);
+gnt_status gnti_params_write(gnti_params *params, int block, const float *in);
+gnt_status gnti_params_keep_best(gnti_params *params, int32_t member); /* weights and states -> BEST */
+gnt_status gnti_params_use_best(gnti_params *params, bool best);       /* swaps WEIGHTS and BEST */
+
+/* ---- recording ---------------------------------------------------------------------------------------------- */
+gnt_status gnti_tape_create(gnt_context *ctx, int32_t num_members, bool training, gnt_tape **out);
+void gnti_tape_free(gnt_tape **t);
+
+typedef struct gnti_inputs {
+    gnt_var x;
+    gnt_adj *adj; /* (num_layers), owned by the tape */
+} gnti_inputs;
+
+/* square: one row space for all layers (full batch and clusters), else a chain of bipartite blocks. */
+void gnti_record_inputs(gnt_tape *t, const gnt_model *model, bool square, bool sparse_x, gnti_inputs *out);
+
+/* A hyper that the trainer fills: "lr", "corr1", "corr2", "clip", "loss-norm", "decay.0" ... */
+gnt_hyper gnti_tape_hyper(gnt_tape *t, const char *name, double value);
+
+typedef struct gnti_loss_config {
+    gnt_loss_kind kind;
+    bool weight_per_member;  /* loss weights (rows, M) instead of (rows, shared) */
+    int64_t num_class_weights; /* 0: none */
+} gnti_loss_config;
+gnt_var gnti_record_loss(gnt_tape *t, gnt_var logits, const gnti_loss_config *config);
+
+typedef struct gnti_decay_rule {
+    int32_t layer;        /* 0: all */
+    int32_t kind;         /* gnti_param_kind, -1: weights only */
+    double value;
+} gnti_decay_rule;
+typedef struct gnti_update_config {
+    gnt_optimizer_kind kind;
+    bool nesterov, clip;
+    float beta1, beta2, eps;
+    const gnti_decay_rule *rules;
+    int32_t num_rules;
+} gnti_update_config;
+void gnti_record_update(gnt_tape *t, gnt_var loss, const gnti_update_config *config);
+
+/* ---- planning and running ----------------------------------------------------------------------------------- */
+enum {
+    GNTI_PASS_HOIST = 1,
+    GNTI_PASS_REASSOCIATE = 2,
+    GNTI_PASS_SYMMETRIC = 4,
+    GNTI_PASS_SPARSE_INPUT = 8,
+    GNTI_PASS_FUSE = 16,
+    GNTI_PASS_MEMORY = 32
+};
+typedef struct gnti_plan_config {
+    uint32_t disabled_passes;
+    int64_t row_capacity;     /* rows of the widest space; 0: set at bind */
+    int64_t expected_arcs;    /* for cost decisions */
+    int32_t block_members;    /* g, 0: chosen by width and stored with the run */
+} gnti_plan_config;
+
+typedef struct gnti_program gnti_program;
+
+/* params NULL only for a dry run (estimate, explain). Errors: the first failed op with layer, op and both shapes. */
+gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_plan_config *config, gnt_device *dev,
+                             gnti_params *params, gnti_program **out);
+void gnti_program_free(gnti_program **p);
+
+/* All pointers are host memory that must live until the next bind. A NULL member keeps what was bound before. */
+typedef struct gnti_batch {
+    const gnti_operator *const *adj; /* (num recorded adjs) */
+    const gnti_features *x;          /* rows of the first space */
+    const int32_t *labels;           /* SOFTMAX: (rows of the last space) */
+    const float *target;             /* BCE, MSE: (rows, C) */
+    const float *weight;             /* (rows) or (M, rows) when weight_per_member */
+    const float *class_weight;       /* (num_class_weights) */
+} gnti_batch;
+gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch);
+
+typedef struct gnti_step {
+    int64_t step;
+    const uint64_t *seeds;  /* (M) run seeds: the member key is that of a lone run with this seed */
+    const uint8_t *live;    /* (M) */
+} gnti_step;
+/* Values of hypers for all members, kept until set again. */
+gnt_status gnti_program_set_hyper(gnti_program *p, gnt_hyper h, int32_t member, float value);
+gnt_status gnti_program_run(gnti_program *p, const gnti_step *step);
+
+/* Waits. stats (M, 4): see gnt_loss_args; bad (M): 1 + parameter of the first gradient that is not finite. */
+gnt_status gnti_program_stats(gnti_program *p, double *stats, int32_t *bad);
+const char *gnti_program_bad_name(const gnti_program *p, int32_t bad);
+/* Logits of a member, (rows of the last space, C). Waits. */
+gnt_status gnti_program_read_logits(gnti_program *p, int32_t member, float *out);
+/* The value of a var that was marked to be kept (tests). */
+gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, float *out);
+
+typedef struct gnti_program_bytes {
+    size_t workspace, live_peak, hoisted, graph, features, params;
+} gnti_program_bytes;
+void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
+/* Shares the workspace of another program that never runs at the same time, and its hoisted values. */
+gnt_status gnti_program_share(gnti_program *p, gnti_program *with);
+/* Text (or JSON): ops, shapes, passes that fired and why not, bytes, predicted and measured seconds. Caller frees. */
+gnt_status gnti_program_explain(const gnti_program *p, bool json, char **out);
+
+/* The device of a context and its determinism level. */
+gnt_device *gnti_context_device(gnt_context *ctx);
+
+#endif
