@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dlopen with its reasons kept: RTLD_NOW, so that a missing symbol shows here and not in the middle of a run;
+ * RTLD_LOCAL, so that two plug-ins do not see each other.
+ */
+#include "base/plugin.h"
+
+#include "base/alloc.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct gnti_plugin {
+    void *handle;
+    char *path;
+};
+
+gnt_status gnti_plugin_open(const char *path, gnti_plugin **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_plugin *p = NULL;
+
+    GNT_TRY(gnti_calloc_array(&p, 1));
+    GNT_TRY(gnti_strdup(&p->path, path));
+    p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (p->handle == NULL) {
+        const char *reason = dlerror();
+
+        GNT_FAIL(GNT_ERR_IO, "cannot open plug-in '%s': %s", path,
+                 reason == NULL ? "no reason given" : reason);
+    }
+    *out = p;
+    p = NULL;
+done:
+    gnti_plugin_close(&p);
+    return st;
+}
+
+void gnti_plugin_close(gnti_plugin **plugin)
+{
+    gnti_plugin *p = *plugin;
+
+    if (p == NULL)
+        return;
+    if (p->handle != NULL)
+        (void)dlclose(p->handle);
+    gnti_free(p->path);
+    gnti_free(p);
+    *plugin = NULL;
+}
+
+gnt_status gnti_plugin_symbol(gnti_plugin *plugin, const char *name, void **out)
+{
+    gnt_status st = GNT_OK;
+    void *address = dlsym(plugin->handle, name);
+
+    GNT_CHECK(address != NULL, GNT_ERR_FORMAT, "plug-in '%s' has no symbol '%s'", plugin->path, name);
+    *out = address;
+done:
+    return st;
+}
+
+gnt_status gnti_plugin_function(gnti_plugin *plugin, const char *name, gnti_plugin_fn *out)
+{
+    gnt_status st = GNT_OK;
+    void *address = NULL;
+
+    GNT_TRY(gnti_plugin_symbol(plugin, name, &address));
+    memcpy(out, &address, sizeof address); /* ISO C has no cast from object to function pointers */
+done:
+    return st;
+}
+
+gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(version != NULL && strcmp(version, GNT_VERSION) == 0, GNT_ERR_UNSUPPORTED,
+              "plug-in '%s' was built for version %s, this is %s: build it again", plugin->path,
+              version == NULL ? "(none)" : version, GNT_VERSION);
+done:
+    return st;
+}

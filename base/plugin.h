@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared objects opened while running: users' layers, and the CUDA back end. */
+#ifndef GNTI_BASE_PLUGIN_H
+#define GNTI_BASE_PLUGIN_H
+
+#include "base/check.h"
+
+typedef struct gnti_plugin gnti_plugin;
+
+/* ERR_IO tells the loader's reason. A path without '/' is looked for where the loader looks; use "./x.so" for
+ * here. */
+gnt_status gnti_plugin_open(const char *path, gnti_plugin **out);
+
+/* Code of the object must not run or be pointed to after this. */
+void gnti_plugin_close(gnti_plugin **plugin);
+
+/* Address of a symbol; ERR_FORMAT names object and symbol when it is missing. Functions: copy the bytes of
+ * the pointer, see gnti_plugin_function. */
+gnt_status gnti_plugin_symbol(gnti_plugin *plugin, const char *name, void **out);
+
+typedef void (*gnti_plugin_fn)(void);
+gnt_status gnti_plugin_function(gnti_plugin *plugin, const char *name, gnti_plugin_fn *out);
+
+/* ERR_UNSUPPORTED unless the object was built for exactly our version; names both. */
+gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version);
+
+#endif
