@@ -17,6 +17,14 @@
 #include "graph/operator.h"
 #include "kernels/backend.h"
 
+/* ---- models: what a checkpoint must know to make one again --------------------------------------------------- */
+gnt_context *gnti_model_context(const gnt_model *model);
+const char *gnti_model_text(const gnt_model *model); /* as given */
+void gnti_model_get_config(const gnt_model *model, gnt_model_config *out);
+int64_t gnti_model_in_width(const gnt_model *model);
+int64_t gnti_model_out_width(const gnt_model *model);
+gnt_label_kind gnti_model_label_kind(const gnt_model *model);
+
 /* ---- parameters: one device block for weights, one each for gradients and moments -------------------------- */
 typedef enum gnti_param_kind { GNTI_PARAM_WEIGHT, GNTI_PARAM_BIAS, GNTI_PARAM_NORM, GNTI_PARAM_STATE } gnti_param_kind;
 
@@ -57,8 +65,14 @@ typedef struct gnti_inputs {
 /* square: one row space for all layers (full batch and clusters), else a chain of bipartite blocks. */
 void gnti_record_inputs(gnt_tape *t, const gnt_model *model, bool square, bool sparse_x, gnti_inputs *out);
 
-/* A hyper that the trainer fills: "lr", "corr1", "corr2", "clip", "loss-norm", "decay.0" ... */
+/* A hyper that the trainer fills: "lr", "corr1", "corr2", "clip", "loss-norm", "decay.0" ... The same name answers the
+ * same id, whoever asks first; ids stay valid for the program. */
 gnt_hyper gnti_tape_hyper(gnt_tape *t, const char *name, double value);
+
+/* Marks a var whose value must still be there after a run, for gnti_program_read_var. */
+void gnti_tape_keep(gnt_tape *t, gnt_var v);
+/* The input of the last layer as the newest gnt_model_record left it (embeddings); var 0 before. */
+gnt_var gnti_tape_hidden(const gnt_tape *t);
 
 typedef struct gnti_loss_config {
     gnt_loss_kind kind;
@@ -95,6 +109,7 @@ typedef struct gnti_plan_config {
     int64_t row_capacity;     /* rows of the widest space; 0: set at bind */
     int64_t expected_arcs;    /* for cost decisions */
     int32_t block_members;    /* g, 0: chosen by width and stored with the run */
+    const char *choices;      /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
 } gnti_plan_config;
 
 typedef struct gnti_program gnti_program;
@@ -132,16 +147,21 @@ gnt_status gnti_program_read_logits(gnti_program *p, int32_t member, float *out)
 /* The value of a var that was marked to be kept (tests). */
 gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, float *out);
 
+/* What was chosen by measurement or cost ("g=4;..."), one line to be stored with the run. Caller frees. */
+gnt_status gnti_program_get_choices(const gnti_program *p, char **out);
+
 typedef struct gnti_program_bytes {
     size_t workspace, live_peak, hoisted, graph, features, params;
 } gnti_program_bytes;
 void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
-/* Shares the workspace of another program that never runs at the same time, and its hoisted values. */
+/* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound
+ * to the same operators and features. */
 gnt_status gnti_program_share(gnti_program *p, gnti_program *with);
 /* Text (or JSON): ops, shapes, passes that fired and why not, bytes, predicted and measured seconds. Caller frees. */
 gnt_status gnti_program_explain(const gnti_program *p, bool json, char **out);
 
 /* The device of a context and its determinism level. */
 gnt_device *gnti_context_device(gnt_context *ctx);
+gnti_determinism gnti_context_determinism(const gnt_context *ctx);
 
 #endif

@@ -41,7 +41,7 @@ typedef struct gnt_trainer_config {
     int32_t resume;              /* auto|never */
     int32_t source;              /* full|clusters */
     int64_t clusters, clusters_per_batch;
-    int32_t deterministic;       /* off|run|bitwise */
+    int32_t deterministic;       /* auto|off|run|bitwise; auto: the context's, others must agree with it */
     const char *no_pass;         /* planner passes switched off, comma separated */
     double time_limit;           /* seconds, 0: none; stops like a signal */
 } gnt_trainer_config;
