@@ -60,7 +60,8 @@ typedef struct gnt_dropout {
 /* What is done to each value before it is stored, in this order; all zero with dropout.hyper = -1 means nothing:
  *   v *= row_scale[r]; v += bias[c]; v = act(v); v = dropout(v); v *= gate_act'(gate) [and the gate's dropout factor]
  * The gate is the *output* of an earlier activation (then dropout, if gate_dropout.hyper >= 0), so that a backward
- * product can pass through activation and dropout without an array of its own. */
+ * product can pass through activation and dropout without an array of its own (RELU with dropout needs no draw: a kept
+ * positive element is what is not 0 in the gate). */
 typedef struct gnt_epilogue {
     const gnt_mat_view *row_scale; /* (rows, shared, 1) */
     const gnt_mat_view *bias;      /* (1, M, width) */
@@ -99,7 +100,10 @@ typedef struct gnt_spmm_plan gnt_spmm_plan;
 /* y_i = self_i s_i x_i + sum_j w_ij s_j x_j, then the epilogue (row_scale is the destination's scale).
  * s = src_scale or 1. The self term comes first; x_i is row i of x. */
 typedef enum gnt_self_kind { GNT_SELF_NONE, GNT_SELF_ONE, GNT_SELF_VECTOR } gnt_self_kind;
-typedef enum gnt_spmm_reduce { GNT_SPMM_SUM, GNT_SPMM_MAX } gnt_spmm_reduce;
+/* Rows without their own row in x (x.rows <= i, bipartite blocks) have no self term. MAX with a self VECTOR: x_i takes part
+ * where self_i != 0. MAX_GRAD, on the transposed plan: y_j = sum of the x_i (self, then arcs) with arg(i, m, c) == j;
+ * arg, read here, is what MAX wrote. x and y may have different g. */
+typedef enum gnt_spmm_reduce { GNT_SPMM_SUM, GNT_SPMM_MAX, GNT_SPMM_MAX_GRAD } gnt_spmm_reduce;
 typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per block of members */
     gnt_mat_view x, y;
     gnt_spmm_reduce reduce;
@@ -138,7 +142,9 @@ typedef enum gnt_map_kind {
     GNT_MAP_ACT_GRAD, /* y = a act'(.), b is the activation's output */
     GNT_MAP_DROPOUT   /* y = keep a / (1 - p); forward and backward alike */
 } gnt_map_kind;
-/* b broadcasts when it has one row, one column, or is shared by members. accumulate: y += instead of y =. */
+/* A DROPOUT of the stored entries of a sparse matrix has one row an entry, width 1; entry e draws with the row id of
+ * arc_rows[e] and column arc_columns[e] (int32), as the dense matrix would; a shared a gives a y of M members.
+ * b broadcasts when it has one row, one column, or is shared by members. accumulate: y += instead of y =. */
 typedef struct gnt_map_args {
     gnt_map_kind kind;
     gnt_mat_view a, b, y;
@@ -146,6 +152,7 @@ typedef struct gnt_map_args {
     gnt_activation act;
     float act_alpha;
     gnt_dropout dropout;
+    const gnt_buffer *arc_rows, *arc_columns; /* NULL: an ordinary matrix */
     const gnt_buffer *step;
     bool accumulate;
 } gnt_map_args;
@@ -158,7 +165,7 @@ typedef enum gnt_reduce_kind {
 } gnt_reduce_kind;
 typedef struct gnt_reduce_args {
     gnt_reduce_kind kind;
-    gnt_mat_view a, b, y;
+    gnt_mat_view a, b, y; /* b broadcasts as in gnt_map_args */
     const gnt_row_tree *row_tree;
     bool accumulate;
 } gnt_reduce_args;
@@ -227,6 +234,7 @@ typedef struct gnt_backend {
     void (*close)(gnt_device *dev);
     gnt_status (*alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out); /* zeroed */
     gnt_status (*host_alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host); /* pinned */
+    gnt_status (*wrap)(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out); /* a caller's host memory, read only; NULL entry: none */
     void (*free)(gnt_buffer *buf);
     gnt_status (*upload)(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
     gnt_status (*download)(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
@@ -280,6 +288,8 @@ gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config, gnt_device **out);
 void gnti_device_close(gnt_device **dev);
 gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
+/* A buffer over a caller's memory where the device reads host memory, else ERR_UNSUPPORTED (alloc and upload then). */
+gnt_status gnti_buffer_wrap(gnt_device *dev, const void *host, size_t bytes, gnt_buffer **out);
 void gnti_buffer_free(gnt_buffer **buf);
 gnt_status gnti_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out);
 void gnti_stream_close(gnt_stream **s);
