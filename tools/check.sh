@@ -102,8 +102,8 @@ check_symbols() {
 }
 
 declared() {
-    cat include/gnntrain/*.h | sed 's,/\*.*\*/,,' | tr '\n' ' ' | grep -oE 'GNT_API[^;({]*[ *]gnti?_[a-z0-9_]+' |
-        grep -oE 'gnti?_[a-z0-9_]+$'
+    cat include/gnntrain/*.h | sed 's,/\*.*\*/,,' | tr '\n' ' ' | grep -oE 'GNT_API[^;({]*[ *]gntx?_[a-z0-9_]+' |
+        grep -oE 'gntx?_[a-z0-9_]+$'
 }
 
 # Each command shown in README.md and docs/ names a verb that exists and options that its --help lists.
