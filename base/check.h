@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 
+#undef GNT_TRY /* the plain one of gnntrain.h */
 #define GNT_TRY(call)                                    \
     do {                                                 \
         st = (call);                                     \

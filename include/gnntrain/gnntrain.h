@@ -13,4 +13,14 @@
 #include <gnntrain/tape.h>
 #include <gnntrain/trainer.h>
 
+/* For programs: needs a local `gnt_status st` and a label `done`; goes there when the call fails. */
+#ifndef GNT_TRY
+#define GNT_TRY(call)                                                                                        \
+    do {                                                                                                     \
+        st = (call);                                                                                         \
+        if (st != GNT_OK)                                                                                    \
+            goto done;                                                                                       \
+    } while (0)
+#endif
+
 #endif
