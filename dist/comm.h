@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The communicator table: how the ranks of a job talk. comm_self.c is the job of one rank; ranks as threads,
+ * MPI and NCCL are further tables of the same shape.
+ *
+ * Every call but rank, size and abort is collective: every rank of the communicator calls it, in the same
+ * order. Buffers are host memory unless a table says else. A wait ends after time_limit seconds with
+ * ERR_TIMEOUT that names the operation; a rank that fails alone calls gnti_comm_abort before it returns, and
+ * then all others get ERR_PEER_LOST.
+ */
+#ifndef GNTI_DIST_COMM_H
+#define GNTI_DIST_COMM_H
+
+#include <gnntrain/op.h>
+
+#include "base/check.h"
+
+typedef struct gnti_comm gnti_comm;
+typedef struct gnti_exchange gnti_exchange;
+
+enum { GNTI_COMM_REASON_BYTES = 160 };
+#define GNTI_COMM_TIME_LIMIT 60.0 /* seconds, the default of every wait */
+
+typedef enum gnti_comm_op { GNTI_COMM_SUM, GNTI_COMM_MIN, GNTI_COMM_MAX } gnti_comm_op;
+
+/* in place: data is the rank's share before and the result after. F32, F64, I32, I64, U8. */
+typedef struct gnti_all_reduce_args {
+    void *data;
+    int64_t count;
+    gnt_dtype dtype;
+    gnti_comm_op op;
+} gnti_all_reduce_args;
+
+/* What goes to and comes from one neighbour. Both sides name the same sizes; the rank itself is a neighbour
+ * too. */
+typedef struct gnti_comm_peer {
+    int32_t rank;
+    const void *send;
+    size_t send_bytes;
+    void *receive;
+    size_t receive_bytes;
+} gnti_comm_peer;
+
+typedef struct gnti_comm_table {
+    const char *name; /* "self" */
+    gnt_status (*all_reduce)(gnti_comm *c, const gnti_all_reduce_args *a);
+    gnt_status (*broadcast)(gnti_comm *c, int32_t root, void *data, size_t bytes);
+    gnt_status (*exchange_start)(gnti_comm *c, const gnti_comm_peer *peers, int32_t num_peers,
+                                 gnti_exchange **out);
+    gnt_status (*exchange_poll)(gnti_exchange *x, bool *out_done); /* never waits */
+    gnt_status (*exchange_finish)(gnti_exchange *x);               /* waits, then frees x whatever comes */
+    gnt_status (*barrier)(gnti_comm *c);
+    gnt_status (*split)(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
+    void (*abort)(gnti_comm *c);
+    void (*free)(gnti_comm *c);
+} gnti_comm_table;
+
+/* Each communicator starts with this; so does each exchange with its communicator. */
+struct gnti_comm {
+    const gnti_comm_table *table;
+    int32_t rank, size;
+    double time_limit; /* seconds */
+    bool aborted;
+    char reason[GNTI_COMM_REASON_BYTES];
+};
+struct gnti_exchange {
+    gnti_comm *comm;
+};
+
+/* The job of one rank. */
+gnt_status gnti_comm_self_create(gnti_comm **out);
+
+/* comm.c: the calls that everybody uses; arguments and the state of the communicator are checked here, once.
+ */
+gnt_status gnti_comm_all_reduce(gnti_comm *c, const gnti_all_reduce_args *a);
+gnt_status gnti_comm_broadcast(gnti_comm *c, int32_t root, void *data, size_t bytes);
+/* peers and buffers must live until finish; a rank occurs once. */
+gnt_status gnti_comm_exchange_start(gnti_comm *c, const gnti_comm_peer *peers, int32_t num_peers,
+                                    gnti_exchange **out);
+gnt_status gnti_comm_exchange_poll(gnti_exchange *x, bool *out_done);
+gnt_status gnti_comm_exchange_finish(gnti_exchange **x); /* clears the pointer; NULL inside is fine */
+gnt_status gnti_comm_barrier(gnti_comm *c);
+/* Ranks with the same color form a communicator, ordered by key, then rank. color < 0: none, *out becomes
+ * NULL. */
+gnt_status gnti_comm_split(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
+/* Marks it broken for all ranks; the text tells why. Any thread, any time, more than once. NULL is fine. */
+void gnti_comm_abort(gnti_comm *c, const char *reason);
+void gnti_comm_free(gnti_comm **c);
+
+#endif
