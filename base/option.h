@@ -17,6 +17,9 @@ typedef enum gnti_origin {
     GNTI_ORIGIN_FLAG
 } gnti_origin;
 
+/* "default", "user file", "--config", "environment", "flag". */
+const char *gnti_origin_name(gnti_origin origin);
+
 /* Rows before the END row; group rows are counted but are no options. */
 int gnti_options_count(const gnt_option *table);
 
@@ -28,7 +31,8 @@ void gnti_options_free_texts(const gnt_option *table, void *object);
 const gnt_option *gnti_options_find(const gnt_option *table, const char *name);
 const char *gnti_options_nearest(const gnt_option *table, const char *name);
 
-/* Parses text into the option's member. ERR_USAGE names option, text and what is allowed. */
+/* Parses text into the option's member; a LIST is replaced as a whole. ERR_USAGE names option, text and what is
+ * allowed. */
 gnt_status gnti_option_set(const gnt_option *option, void *object, const char *text);
 
 /* The value as text that gnti_option_set reads back to the same value. */
