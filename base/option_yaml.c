@@ -42,7 +42,7 @@ static void keep_message(cyaml_log_t level, void *context, const char *format, v
     found = strstr(text, unexpected);
     if (found != NULL)
         snprintf(log->key, sizeof log->key, "%s", found + sizeof unexpected - 1);
-    else if (log->message[0] == '\0')
+    else if (log->message[0] == '\0' && strstr(text, "Backtrace") == NULL)
         snprintf(log->message, sizeof log->message, "%s", strncmp(text, "Load: ", 6) == 0 ? text + 6 : text);
 }
 
@@ -102,6 +102,39 @@ static int find_key_line(const char *text, const char *key, int from)
     return 0;
 }
 
+/* A line "---" with anything but comments above it: libcyaml would read the first document and pass over the
+ * rest. */
+static bool has_second_document(const char *text)
+{
+    bool content = false;
+
+    while (*text != '\0') {
+        const char *begin = text, *end = text + strcspn(text, "\n");
+
+        if (content && strncmp(text, "---", 3) == 0)
+            return true;
+        text = *end == '\0' ? end : end + 1;
+        gnti_trim(&begin, &end);
+        content = content || (begin != end && *begin != '#');
+    }
+    return false;
+}
+
+static gnt_status check_repeats(const gnt_option *table, int count, const char *path, const char *text)
+{
+    gnt_status st = GNT_OK;
+
+    for (int i = 0; i < count; i++) {
+        const int line = find_key_line(text, table[i].name, 1);
+        const int again = line == 0 ? 0 : find_key_line(text, table[i].name, line + 1);
+
+        GNT_CHECK(again == 0, GNT_ERR_USAGE, "'%s' line %d: '%s' is set already in line %d", path, again,
+                  table[i].name, line);
+    }
+done:
+    return st;
+}
+
 /* Nothing but blank lines, comments and "---". */
 static bool is_empty_document(const char *text)
 {
@@ -116,14 +149,16 @@ static bool is_empty_document(const char *text)
     return true;
 }
 
-static gnt_status load_failed(const gnt_option *table, const char *path, cyaml_err_t error,
-                              const yaml_log *log)
+static gnt_status load_failed(const gnt_option *table, const char *path, const char *text, cyaml_err_t error,
+                              yaml_log *log)
 {
     gnt_status st = GNT_OK;
     char line[32] = "";
     const char *nearest;
 
     GNT_CHECK(error != CYAML_ERR_OOM, GNT_ERR_NOMEM, "no memory to read '%s'", path);
+    if (error == CYAML_ERR_INVALID_KEY) /* libcyaml tells where the mapping begins */
+        log->line = find_key_line(text, log->key, 1);
     if (log->line > 0)
         snprintf(line, sizeof line, " line %d", log->line);
     if (error == CYAML_ERR_INVALID_KEY) {
@@ -132,7 +167,7 @@ static gnt_status load_failed(const gnt_option *table, const char *path, cyaml_e
                  nearest == NULL ? "" : ", did you mean '", nearest == NULL ? "" : nearest,
                  nearest == NULL ? "" : "'?");
     }
-    GNT_CHECK(error != CYAML_ERR_UNEXPECTED_EVENT, GNT_ERR_USAGE,
+    GNT_CHECK(strncmp(log->message, "Expecting", 9) != 0, GNT_ERR_USAGE,
               "'%s'%s: each line must be 'name: value' with one plain value", path, line);
     GNT_FAIL(GNT_ERR_USAGE, "'%s'%s: %s", path, line,
              log->message[0] == '\0' ? cyaml_strerror(error) : log->message);
@@ -149,13 +184,12 @@ static gnt_status set_values(const gnt_option *table, int count, void *object, c
         if (values[i] == NULL)
             continue;
         const int line = find_key_line(text, table[i].name, 1);
-        const int again = line == 0 ? 0 : find_key_line(text, table[i].name, line + 1);
 
-        GNT_CHECK(again == 0, GNT_ERR_USAGE, "'%s' line %d: '%s' is set already in line %d", path, again,
-                  table[i].name, line);
         st = gnti_option_set(&table[i], object, values[i]);
-        if (st != GNT_OK)
+        if (st != GNT_OK && line > 0)
             gnti_error_prefix("'%s' line %d: ", path, line);
+        else if (st != GNT_OK)
+            gnti_error_prefix("'%s': ", path); /* the {a: b} form: keys begin no line */
         GNT_TRY(st);
         if (origin != NULL)
             origin[i] = from;
@@ -184,14 +218,17 @@ gnt_status gnti_options_from_yaml(const gnt_option *table, void *object, const c
 
     GNT_TRY(gnti_file_read_all(path, MAX_FILE_BYTES, &text, &length));
     GNT_CHECK(strlen(text) == length, GNT_ERR_USAGE, "'%s' has a zero byte: not a text file", path);
+    GNT_CHECK(!has_second_document(text), GNT_ERR_USAGE, "'%s' holds a second document behind a line '---'",
+              path);
     if (is_empty_document(text))
         goto done;
+    GNT_TRY(check_repeats(table, count, path, text));
     GNT_TRY(build_fields(table, count, &fields));
     schema.data_size = (uint32_t)((size_t)count * sizeof(char *));
     schema.mapping.fields = fields;
     error = cyaml_load_data((const uint8_t *)text, length, &config, &schema, &values, NULL);
     if (error != CYAML_OK)
-        GNT_TRY(load_failed(table, path, error, &log));
+        GNT_TRY(load_failed(table, path, text, error, &log));
     GNT_TRY(set_values(table, count, object, path, text, (char *const *)values, origin, from));
 done:
     (void)cyaml_free(&config, &schema, values, 0);

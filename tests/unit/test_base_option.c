@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Option tables: defaults, strict values, nearest names, environment, YAML both ways, failing allocations. */
-#include "gnt_test.h"
+#include "tests/support/gnt_test.h"
 
 #include "base/option.h"
 
@@ -166,6 +166,8 @@ static void yaml_errors_name_file_line_and_remedy(void **state)
     gnt_assert_error_has("line 3", "line 1", "epochs");
     gnt_assert_status(load(&c, "epochs: [1, 2]\n", NULL), GNT_ERR_USAGE);
     gnt_assert_error_has("options.yaml", "name: value");
+    gnt_assert_status(load(&c, "model: x\n---\nepochs: 3\n", NULL), GNT_ERR_USAGE);
+    gnt_assert_error_has("second document");
     gnt_assert_status(load(&c, "- a\n- b\n", NULL), GNT_ERR_USAGE);
     gnt_assert_status(load(&c, "just words\n", NULL), GNT_ERR_USAGE);
     gnt_assert_status(load(&c, "model: \"open\nepochs: {", NULL), GNT_ERR_USAGE);
