@@ -58,7 +58,9 @@ typedef struct gnt_dropout {
 } gnt_dropout;
 
 /* What is done to each value before it is stored, in this order; all zero with dropout.hyper = -1 means nothing:
- *   v *= row_scale[r]; v += bias[c]; v = act(v); v = dropout(v); v *= gate_act'(gate) [and the gate's dropout factor]
+ *   v = alpha row_scale[r] product + beta old; v += bias[c]; v = act(v); v = dropout(v);
+ *   v *= gate_act'(gate) [and the gate's dropout factor]
+ * (row_scale belongs to the product, so that gradients of scaled aggregations can be added up).
  * The gate is the *output* of an earlier activation (then dropout, if gate_dropout.hyper >= 0), so that a backward
  * product can pass through activation and dropout without an array of its own (RELU with dropout needs no draw: a kept
  * positive element is what is not 0 in the gate). */
@@ -98,7 +100,8 @@ typedef struct gnt_spmm_plan_args {
 typedef struct gnt_spmm_plan gnt_spmm_plan;
 
 /* y_i = self_i s_i x_i + sum_j w_ij s_j x_j, then the epilogue (row_scale is the destination's scale).
- * s = src_scale or 1. The self term comes first; x_i is row i of x. */
+ * s = src_scale or 1. The self term comes first; x_i is row i of x. MAX takes the largest term instead of the sum, the
+ * first one on ties, 0 when there is none. */
 typedef enum gnt_self_kind { GNT_SELF_NONE, GNT_SELF_ONE, GNT_SELF_VECTOR } gnt_self_kind;
 /* Rows without their own row in x (x.rows <= i, bipartite blocks) have no self term. MAX with a self VECTOR: x_i takes part
  * where self_i != 0. MAX_GRAD, on the transposed plan: y_j = sum of the x_i (self, then arcs) with arg(i, m, c) == j;
@@ -121,7 +124,8 @@ typedef struct gnt_attend_args gnt_attend_args; /* attention arrives with the la
 typedef enum gnt_norm_kind { GNT_NORM_BATCH, GNT_NORM_LAYER } gnt_norm_kind;
 /* y = gamma (x - mean) rstd + beta. BATCH: mean, rstd (1, M, width) over rows (Ioffe, Szegedy 2015), biased variance;
  * LAYER: (rows, M, 1) over columns (Ba, Kiros, Hinton 2016). training = false with BATCH: mean and var are read from
- * running_*. Backward: dx, dgamma, dbeta from dy, x and the saved mean, rstd. */
+ * running_* (backward too). Running variance takes the unbiased one, as PyTorch. Backward: dx, dgamma, dbeta from dy, x
+ * and the saved mean, rstd. gamma, beta, dgamma, dbeta with buf NULL: absent. */
 typedef struct gnt_norm_args {
     gnt_norm_kind kind;
     bool backward, training;
@@ -170,7 +174,7 @@ typedef struct gnt_reduce_args {
     bool accumulate;
 } gnt_reduce_args;
 
-/* y[r] = x[index[r]]; index is an int32 buffer of y.rows. Its gradient is an spmm by the transposed index. */
+/* y[r] = x[index[r]], ERR_ARG when it lies outside x; index is an int32 buffer of y.rows. Its gradient is an spmm by the transposed index. */
 typedef struct gnt_rows_args {
     gnt_mat_view x, y;
     const gnt_buffer *index;
@@ -178,8 +182,9 @@ typedef struct gnt_rows_args {
 } gnt_rows_args;
 
 typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_loss_kind;
-/* Loss and its gradient in one pass. Row r of member m has the weight w = weight(r, m), 0: not in the loss (and its
- * label is not looked at). grad = w (dl/dz) norm[m], with norm the hyper `norm_hyper` (1 / sum of weights, or 1 / (sum
+/* Loss and its gradient in one pass. Row r of member m has the weight w = weight(r, m) [times class_weight of its
+ * label], 0: not in the loss (and its label is not looked at, its gradient is 0). A label outside 0..C-1 with w > 0 is
+ * ERR_ARG. BCE and MSE: l is the sum over columns of class_weight[c] l_c; nothing counts as right. grad = w (dl/dz) norm[m], with norm the hyper `norm_hyper` (1 / sum of weights, or 1 / (sum
  * of weights * C) for BCE and MSE). stats (M, 4) float64: sum w l, sum w, sum w [argmax right], rows with w > 0; sums over rows by the tree. */
 typedef struct gnt_loss_args {
     gnt_loss_kind kind;
@@ -267,11 +272,53 @@ typedef struct gnt_backend {
 
 /* registry.c: the table by name ("cpu", "ref" the slow oracle, "auto"); ERR_UNSUPPORTED lists what there is. */
 gnt_status gnti_backend_find(const char *name, const gnt_backend **out);
+const gnt_backend *gnti_backend_at(int32_t index); /* NULL behind the last one */
 
-/* Which table a device, buffer or stream belongs to: each of these structs starts with this head. */
+/* Which table a device belongs to, and what dispatch.c must know of the others: every backend's struct of that kind
+ * starts with this head. */
 typedef struct gnti_backend_head {
     const gnt_backend *backend;
 } gnti_backend_head;
+
+typedef struct gnti_buffer_head {
+    const gnt_backend *backend;
+    const gnt_device *device;
+    size_t bytes;
+    void *host; /* NULL for device memory */
+} gnti_buffer_head;
+
+typedef struct gnti_plan_head {
+    const gnt_backend *backend;
+    gnt_spmm_plan_args args;
+} gnti_plan_head;
+
+/* What dispatch.c counts on every stream: calls, host seconds, and the work by cost.h. */
+typedef enum gnti_op_kind {
+    GNTI_OP_GEMM,
+    GNTI_OP_SPMM,
+    GNTI_OP_NORM,
+    GNTI_OP_MAP,
+    GNTI_OP_REDUCE,
+    GNTI_OP_GATHER,
+    GNTI_OP_LOSS,
+    GNTI_OP_OPTIMIZER,
+    GNTI_OP_NUM_KINDS
+} gnti_op_kind;
+
+typedef struct gnti_op_counter {
+    int64_t calls;
+    double seconds, flops, bytes;
+} gnti_op_counter;
+
+typedef struct gnti_stream_head {
+    const gnt_backend *backend;
+    gnt_device *device;
+    gnti_op_counter counters[GNTI_OP_NUM_KINDS];
+} gnti_stream_head;
+
+const char *gnti_op_kind_name(gnti_op_kind kind);
+void gnti_stream_counters(const gnt_stream *s, gnti_op_counter out[GNTI_OP_NUM_KINDS]);
+void gnti_stream_counters_reset(gnt_stream *s);
 
 /* dispatch.c: the calls that everybody uses; arguments are checked here, once. They mirror the table. */
 gnt_status gnti_gemm(gnt_stream *s, const gnt_gemm_args *a);
@@ -297,5 +344,7 @@ gnt_status gnti_stream_finish(gnt_stream *s); /* waits for all queued work */
 gnt_status gnti_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
 gnt_status gnti_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
 gnt_status gnti_copy(gnt_stream *s, const gnt_copy_args *a);
+gnt_status gnti_event_record(gnt_stream *s, int32_t event);
+gnt_status gnti_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out);
 
 #endif

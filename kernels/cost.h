@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an op costs: floating-point operations, bytes of memory traffic and predicted seconds. Read by the
+ * planner's passes, by explain, by estimate and by placement; the other half, of messages, is dist/cost.h.
+ *
+ *   spmm   flops = 2 m d (weighted), m d (not); bytes = m (4 [+ 4 weighted]) + m d s miss + 2 n d s
+ *   gemm   flops = 2 n k d;                     bytes = s (n k + k d + n d)
+ *   map    flops = n d;                         bytes = s n d (inputs + 1)
+ * m arcs, n rows, d = members * width, s bytes of an element; miss is the share of gathered rows that come
+ * from memory: 0 when x fits into the cache, near 1 far beyond it. seconds = max(flops / rate, bytes /
+ * bandwidth).
+ */
+#ifndef GNTI_KERNELS_COST_H
+#define GNTI_KERNELS_COST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A device's rates; gnti_cost_device_default gives those of an ordinary machine with so many threads. */
+typedef struct gnti_cost_device {
+    double gemm_flops, vector_flops;       /* per second */
+    double memory_bytes, cache_bytes_rate; /* per second, from memory and from cache */
+    double cache_bytes;                    /* size of what stays close */
+    double call_seconds;                   /* to start an op */
+} gnti_cost_device;
+
+typedef struct gnti_cost {
+    double flops, bytes, seconds;
+} gnti_cost;
+
+gnti_cost_device gnti_cost_device_default(int32_t num_threads);
+
+gnti_cost gnti_cost_spmm(const gnti_cost_device *dev, int64_t num_rows, int64_t num_cols, int64_t num_arcs,
+                         int64_t width, bool weighted, size_t element_bytes);
+gnti_cost gnti_cost_gemm(const gnti_cost_device *dev, int64_t rows, int64_t inner, int64_t cols,
+                         size_t element_bytes);
+gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width, int32_t num_inputs,
+                        size_t element_bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two tables of the processor: "cpu", and "ref", the slow oracle on the same devices and buffers. */
+#include "kernels/cpu/cpu.h"
+
+#define CPU_COMMON                                                                                           \
+    .version = GNT_VERSION, .list = cpu_list, .close = cpu_close, .alloc = cpu_alloc,                        \
+    .host_alloc = cpu_host_alloc, .free = cpu_free, .upload = cpu_upload, .download = cpu_download,          \
+    .copy = cpu_copy, .stream_open = cpu_stream_open, .stream_close = cpu_stream_close,                      \
+    .stream_wait = cpu_stream_wait, .event_record = cpu_event_record, .event_await = cpu_event_await,        \
+    .event_seconds = cpu_event_seconds
+
+const gnt_backend gnti_ref_backend = {
+    CPU_COMMON,           .name = "ref",
+    .priority = 0,        .open = ref_open,
+    .gemm = ref_gemm,     .spmm_plan = ref_spmm_plan,
+    .spmm = ref_spmm,     .spmm_plan_free = ref_spmm_plan_free,
+    .norm = ref_norm,     .map = ref_map,
+    .reduce = ref_reduce, .gather_rows = ref_gather_rows,
+    .loss = ref_loss,     .optimizer_step = ref_optimizer_step,
+};
+
+const gnt_backend gnti_cpu_backend = {
+    CPU_COMMON,           .name = "cpu",
+    .priority = 1,        .open = cpu_open,
+    .gemm = ref_gemm,     .spmm_plan = ref_spmm_plan,
+    .spmm = ref_spmm,     .spmm_plan_free = ref_spmm_plan_free,
+    .norm = ref_norm,     .map = ref_map,
+    .reduce = ref_reduce, .gather_rows = ref_gather_rows,
+    .loss = ref_loss,     .optimizer_step = ref_optimizer_step,
+};

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls that everybody uses: arguments are checked once, here; then one call through the table, timed.
+ *
+ * Counters lie in the stream's head: calls, host seconds, and flops and bytes by cost.h, so that explain and
+ * bench can print rates. On a device that queues work the seconds are those of queueing; events time the work
+ * itself. An op on nothing (no rows or columns) is answered here, so that backends need not think of it.
+ */
+#include "base/clock.h"
+#include "base/size.h"
+#include "kernels/backend.h"
+#include "kernels/cost.h"
+#include "kernels/dispatch_check.h"
+#include "kernels/view.h"
+
+#include <string.h>
+
+#define BACKEND(object) (((const gnti_backend_head *)(const void *)(object))->backend)
+
+const char *gnti_op_kind_name(gnti_op_kind kind)
+{
+    static const char *const names[GNTI_OP_NUM_KINDS] = { "gemm",   "spmm",   "norm", "map",
+                                                          "reduce", "gather", "loss", "optimizer" };
+
+    return names[kind];
+}
+
+void gnti_stream_counters(const gnt_stream *s, gnti_op_counter out[GNTI_OP_NUM_KINDS])
+{
+    memcpy(out, ((const gnti_stream_head *)s)->counters, GNTI_OP_NUM_KINDS * sizeof *out);
+}
+
+void gnti_stream_counters_reset(gnt_stream *s)
+{
+    memset(((gnti_stream_head *)s)->counters, 0, sizeof((gnti_stream_head *)s)->counters);
+}
+
+static void count(gnt_stream *s, gnti_op_kind kind, double start, double flops, double bytes)
+{
+    gnti_op_counter *c = &((gnti_stream_head *)s)->counters[kind];
+
+    c->calls++;
+    c->seconds += gnti_clock_seconds() - start;
+    c->flops += flops;
+    c->bytes += bytes;
+}
+
+static double view_values(const gnt_mat_view *v)
+{
+    return (double)v->rows * (double)v->members * (double)v->width;
+}
+
+/* The entry, or ERR_UNSUPPORTED with op and backend. */
+static gnt_status need(const gnt_stream *s, bool present, const char *op)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(present, GNT_ERR_UNSUPPORTED, "%s is not supported by the %s backend", op, BACKEND(s)->name);
+done:
+    return st;
+}
+
+/* A device keeps what it was told. */
+gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config,
+                            gnt_device **out)
+{
+    gnt_status st = GNT_OK;
+    const gnt_backend *table = NULL;
+
+    GNT_TRY(gnti_backend_find(backend, &table));
+    GNT_TRY(table->open(index, config, out));
+done:
+    return st;
+}
+
+void gnti_device_close(gnt_device **dev)
+{
+    if (dev == NULL || *dev == NULL)
+        return;
+    BACKEND(*dev)->close(*dev);
+    *dev = NULL;
+}
+
+gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
+{
+    return BACKEND(dev)->alloc(dev, bytes, out);
+}
+
+void gnti_buffer_free(gnt_buffer **buf)
+{
+    if (buf == NULL || *buf == NULL)
+        return;
+    BACKEND(*buf)->free(*buf);
+    *buf = NULL;
+}
+
+void *gnt_buffer_host(const gnt_buffer *buf)
+{
+    return ((const gnti_buffer_head *)buf)->host;
+}
+
+gnt_status gnti_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(num_events >= 0, GNT_ERR_ARG, "a stream with %d events", num_events);
+    GNT_TRY(BACKEND(dev)->stream_open(dev, num_events, out));
+done:
+    return st;
+}
+
+void gnti_stream_close(gnt_stream **s)
+{
+    if (s == NULL || *s == NULL)
+        return;
+    BACKEND(*s)->stream_close(*s);
+    *s = NULL;
+}
+
+gnt_status gnti_stream_finish(gnt_stream *s)
+{
+    gnt_status st = GNT_OK;
+    bool is_done = false;
+
+    while (!is_done)
+        GNT_TRY(BACKEND(s)->stream_wait(s, 1.0, &is_done));
+done:
+    return st;
+}
+
+gnt_status gnti_event_record(gnt_stream *s, int32_t event)
+{
+    return BACKEND(s)->event_record(s, event);
+}
+
+gnt_status gnti_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out)
+{
+    return BACKEND(s)->event_seconds(s, from, to, out);
+}
+
+static gnt_status check_range(const gnt_stream *s, const char *op, const gnt_buffer *buf, size_t offset,
+                              size_t bytes)
+{
+    gnt_status st = GNT_OK;
+    size_t end;
+
+    GNT_TRY(gnti_add_size(offset, bytes, &end));
+    GNT_TRY(gnti_buffer_check(s, op, "the buffer", buf, end));
+done:
+    return st;
+}
+
+gnt_status gnti_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(check_range(s, "upload", dst, offset, bytes));
+    GNT_TRY(BACKEND(s)->upload(s, dst, offset, src, bytes));
+done:
+    return st;
+}
+
+gnt_status gnti_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(check_range(s, "download", src, offset, bytes));
+    GNT_TRY(BACKEND(s)->download(s, dst, src, offset, bytes));
+done:
+    return st;
+}
+
+gnt_status gnti_copy(gnt_stream *s, const gnt_copy_args *a)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(check_range(s, "copy", a->dst, a->dst_offset, a->bytes));
+    GNT_TRY(check_range(s, "copy", a->src, a->src_offset, a->bytes));
+    GNT_TRY(BACKEND(s)->copy(s, a));
+done:
+    return st;
+}
+
+gnt_status gnti_gemm(gnt_stream *s, const gnt_gemm_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+    const double inner = (double)(a->trans_a ? a->a.rows : a->a.width);
+
+    GNT_TRY(need(s, BACKEND(s)->gemm != NULL, "gemm"));
+    GNT_TRY(gnti_check_gemm(s, a));
+    if (a->c.rows == 0 || a->c.width == 0)
+        return GNT_OK;
+    GNT_TRY(BACKEND(s)->gemm(s, a));
+    count(s, GNTI_OP_GEMM, start, 2.0 * inner * view_values(&a->c),
+          4.0 * (view_values(&a->a) + view_values(&a->b) + view_values(&a->c)));
+done:
+    return st;
+}
+
+gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(need(s, BACKEND(s)->spmm_plan != NULL, "spmm"));
+    GNT_TRY(gnti_check_spmm_plan(a));
+    GNT_TRY(BACKEND(s)->spmm_plan(s, a, out));
+done:
+    return st;
+}
+
+void gnti_spmm_plan_free(gnt_spmm_plan **plan)
+{
+    if (plan == NULL || *plan == NULL)
+        return;
+    BACKEND(*plan)->spmm_plan_free(*plan);
+    *plan = NULL;
+}
+
+gnt_status gnti_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+    const gnti_plan_head *head = (const gnti_plan_head *)(const void *)p;
+    const bool weighted = head->args.weights != NULL || a->arc_weight != NULL;
+    const gnti_cost_device dev = gnti_cost_device_default(1);
+    gnti_cost cost;
+
+    GNT_TRY(gnti_check_spmm(s, head, a));
+    if (a->y.rows == 0 || a->y.width == 0)
+        return GNT_OK;
+    GNT_TRY(BACKEND(s)->spmm(s, p, a));
+    cost = gnti_cost_spmm(&dev, head->args.num_rows, head->args.num_cols, head->args.num_arcs,
+                          a->y.members * a->y.width, weighted, gnti_dtype_bytes(a->x.dtype));
+    count(s, GNTI_OP_SPMM, start, cost.flops, cost.bytes);
+done:
+    return st;
+}
+
+gnt_status gnti_norm(gnt_stream *s, const gnt_norm_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+
+    GNT_TRY(need(s, BACKEND(s)->norm != NULL, "norm"));
+    GNT_TRY(gnti_check_norm(s, a));
+    GNT_TRY(BACKEND(s)->norm(s, a));
+    count(s, GNTI_OP_NORM, start, 8.0 * view_values(&a->x), 12.0 * view_values(&a->x));
+done:
+    return st;
+}
+
+gnt_status gnti_map(gnt_stream *s, const gnt_map_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+
+    GNT_TRY(need(s, BACKEND(s)->map != NULL, "map"));
+    GNT_TRY(gnti_check_map(s, a));
+    if (a->y.rows == 0 || a->y.width == 0)
+        return GNT_OK;
+    GNT_TRY(BACKEND(s)->map(s, a));
+    count(s, GNTI_OP_MAP, start, view_values(&a->y), 8.0 * view_values(&a->y));
+done:
+    return st;
+}
+
+gnt_status gnti_reduce(gnt_stream *s, const gnt_reduce_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+
+    GNT_TRY(need(s, BACKEND(s)->reduce != NULL, "reduce"));
+    GNT_TRY(gnti_check_reduce(s, a));
+    GNT_TRY(BACKEND(s)->reduce(s, a));
+    count(s, GNTI_OP_REDUCE, start, view_values(&a->a), 4.0 * view_values(&a->a));
+done:
+    return st;
+}
+
+gnt_status gnti_gather_rows(gnt_stream *s, const gnt_rows_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+
+    GNT_TRY(need(s, BACKEND(s)->gather_rows != NULL, "gather"));
+    GNT_TRY(gnti_check_rows(s, a));
+    if (a->y.rows == 0 || a->y.width == 0)
+        return GNT_OK;
+    GNT_TRY(BACKEND(s)->gather_rows(s, a));
+    count(s, GNTI_OP_GATHER, start, 0.0, 8.0 * view_values(&a->y));
+done:
+    return st;
+}
+
+gnt_status gnti_loss(gnt_stream *s, const gnt_loss_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+
+    GNT_TRY(need(s, BACKEND(s)->loss != NULL, "loss"));
+    GNT_TRY(gnti_check_loss(s, a));
+    GNT_TRY(BACKEND(s)->loss(s, a));
+    count(s, GNTI_OP_LOSS, start, 8.0 * view_values(&a->logits), 8.0 * view_values(&a->logits));
+done:
+    return st;
+}
+
+gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+    double values = 0.0;
+
+    GNT_TRY(need(s, BACKEND(s)->optimizer_step != NULL, "optimizer"));
+    GNT_TRY(gnti_check_optimizer(s, a));
+    GNT_TRY(BACKEND(s)->optimizer_step(s, a));
+    for (int32_t i = 0; i < a->num_segments; i++)
+        values += (double)a->segments[i].count * a->num_members;
+    count(s, GNTI_OP_OPTIMIZER, start, 12.0 * values, 28.0 * values);
+done:
+    return st;
+}
