@@ -143,7 +143,8 @@ static const char *scan_digits(const char *p, const char *end, decimal *d, int m
 /* True when all bytes are one plain decimal number. */
 static bool scan_decimal(const char *p, const char *end, decimal *d)
 {
-    int64_t exponent;
+    int64_t exponent = 0;
+    gnti_parse parsed;
 
     p = scan_digits(p, end, d, 0);
     if (p < end && *p == '.')
@@ -154,9 +155,10 @@ static bool scan_decimal(const char *p, const char *end, decimal *d)
         return true;
     if (*p != 'e' && *p != 'E')
         return false;
-    if (gnti_parse_int64(p + 1, (size_t)(end - p - 1), &exponent) == GNTI_PARSE_BAD)
+    parsed = gnti_parse_int64(p + 1, (size_t)(end - p - 1), &exponent);
+    if (parsed == GNTI_PARSE_BAD)
         return false;
-    if (exponent < -100000 || exponent > 100000)
+    if (parsed == GNTI_PARSE_RANGE || exponent < -100000 || exponent > 100000)
         d->kept_all = false; /* strtod answers 0 or infinity */
     else
         d->exponent += (int)exponent;
