@@ -130,10 +130,10 @@ def check_foreign_include(path, folder, number, name):
 
 
 def check_functions(path, lines):
-    start = None
+    start, chain = None, 0
     for number, line in enumerate(lines, 1):
         if line.startswith("{"):
-            start = number
+            start, chain = number, 0
             check_parameters(path, lines, number)
         elif line.startswith("}") and start:
             limit(path, start, "length of a function", number - start - 1, FUNCTION_LINES)
@@ -141,7 +141,11 @@ def check_functions(path, lines):
         elif start:
             match = re.match(r"( +)(if|for|while|do|switch)\b", line)
             if match:
-                limit(path, number, "depth of nesting", len(match.group(1)) // 4, NESTING)
+                # loops right inside loops, as over a matrix, count once
+                above = lines[number - 2]
+                inner = re.match(r" +for\b.*\)$", above) and match.group(2) == "for" and len(match.group(1)) > len(above) - len(above.lstrip())
+                chain = chain + 1 if inner else 0 if len(match.group(1)) <= 4 else chain
+                limit(path, number, "depth of nesting", len(match.group(1)) // 4 - chain, NESTING)
 
 
 def check_parameters(path, lines, number):
