@@ -22,6 +22,7 @@ build  libcyaml-dev            module:libcyaml
 build  libjansson-dev          module:jansson
 build  libssl-dev              module:libcrypto
 check  libcmocka-dev           module:cmocka
+check  git                     program:git
 check  g++                     program:g++
 check  clang-format            program:clang-format
 check  shellcheck              program:shellcheck
