@@ -81,6 +81,7 @@ typedef struct gnti_loss_config {
 } gnti_loss_config;
 gnt_var gnti_record_loss(gnt_tape *t, gnt_var logits, const gnti_loss_config *config);
 
+/* The last rule that matches a parameter counts; without one there is no decay. */
 typedef struct gnti_decay_rule {
     int32_t layer;        /* 0: all */
     int32_t kind;         /* gnti_param_kind, -1: weights only */

@@ -20,6 +20,8 @@ extern "C" {
 /* ---- explain, estimate (nn/) ---- */
 
 /* ---- training, evaluation, prediction (train/) ---- */
+/* The options of gnt_trainer_config, one row a field. Texts of a config filled through the table are owned by it. */
+GNT_API const gnt_option *gntx_trainer_options(void);
 
 #ifdef __cplusplus
 }

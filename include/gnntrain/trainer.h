@@ -16,17 +16,18 @@ extern "C" {
 
 typedef struct gnt_trainer gnt_trainer;
 
-/* Every field is an option of the same name with '-' (gnt_trainer_options in experimental.h). Texts are borrowed. */
+/* Every field is an option of the same name with '-' (gntx_trainer_options in experimental.h). Texts are borrowed. */
 typedef struct gnt_trainer_config {
     size_t struct_size;
     int64_t epochs, seed, seeds; /* seeds: M members, member i trains with seed + i */
     int32_t optimizer;           /* adam|adamw|sgd */
     double lr, momentum, beta1, beta2, eps;
     bool nesterov;
-    const char *weight_decay;    /* rules "[layer[:kind]:]value", comma separated */
+    const char *weight_decay;    /* rules "[layer[:kind]:]value", comma separated; NULL: 0.01 for adamw, else none */
     int32_t schedule;            /* constant|step|cosine|warmup-cosine|plateau */
-    int64_t schedule_epochs, warmup_epochs;
-    double schedule_factor;
+    int64_t schedule_epochs;     /* step: between drops; cosine: its length, 0: epochs; plateau: patience */
+    int64_t warmup_epochs;
+    double schedule_factor;      /* step, plateau: the learning rate is multiplied by it */
     double clip;                 /* largest norm of a member's gradient, 0: none */
     int32_t loss;                /* auto|softmax|bce|mse */
     const char *class_weights;   /* none|balanced|list of numbers */
@@ -34,7 +35,7 @@ typedef struct gnt_trainer_config {
     const char *split;           /* name, NULL: public or the only one */
     int32_t normalize_features;  /* none|row */
     int64_t patience;            /* epochs without a better validation value, 0: off */
-    int32_t monitor;             /* metric|loss, of the validation rows: early stop and best weights */
+    int32_t monitor;             /* metric|loss, of the validation rows: early stop, best weights, plateau */
     int64_t eval_every;
     const char *run;             /* run folder, NULL: none */
     int64_t checkpoint_every;    /* epochs, 0: only at the end and when stopped */

@@ -218,6 +218,9 @@ static void test_edges_are_undefined_never_zero(void **state)
     assert_near(gnti_metric_compute(GNTI_METRIC_ACCURACY, &s, scratch),
                 2.0 / 3.0);                                                   /* a tie goes to the first */
     assert_near(gnti_metric_compute(GNTI_METRIC_MACRO_F1, &s, scratch), 0.4); /* class 1: guessed once */
+    s.num_rows = 2; /* class 1 neither true nor guessed: it does not count */
+    assert_near(gnti_metric_compute(GNTI_METRIC_MACRO_F1, &s, scratch), 1.0);
+    s.num_rows = 3;
     for (int m = GNTI_METRIC_ACCURACY; m <= GNTI_METRIC_AP; m++) {
         s.class_of = none;
         assert_true(isnan(gnti_metric_compute((gnti_metric)m, &s, scratch)));
