@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dataset in memory: the graph as stored (rows are sources), features, labels, ids, splits and whatever optional
- * members the file has. Optional members that nothing reads yet are carried as named arrays and follow every rewrite.
+/* A dataset in memory: the graph as stored (rows are sources), features, labels, ids, splits and whatever
+ * optional members the file has. Optional members that nothing reads yet are carried as named arrays and
+ * follow every rewrite.
  */
 #ifndef GNTI_DATASETS_DATASET_H
 #define GNTI_DATASETS_DATASET_H
@@ -17,13 +18,21 @@ typedef enum gnti_dtype_file {
     GNTI_FILE_BF16,
     GNTI_FILE_F32,
     GNTI_FILE_F64,
-    GNTI_FILE_TEXT /* array of char * */
+    GNTI_FILE_TEXT, /* array of char * */
+    GNTI_FILE_U64   /* only to read what others wrote */
 } gnti_dtype_file;
 
 /* What a first axis counts, so that a permutation or a subgraph knows what to do with an array. */
-typedef enum gnti_axis { GNTI_AXIS_NODE, GNTI_AXIS_ARC, GNTI_AXIS_GRAPH, GNTI_AXIS_OTHER } gnti_axis;
+typedef enum gnti_axis {
+    GNTI_AXIS_NODE,
+    GNTI_AXIS_ARC,
+    GNTI_AXIS_GRAPH,
+    GNTI_AXIS_PAIR,
+    GNTI_AXIS_OTHER
+} gnti_axis;
 
-/* A carried array: "/edges/time", "/nodes/type", "/graphs/ptr", "/pairs/...". Row-major, width 1 for vectors. */
+/* A carried array: "/edges/time", "/nodes/type", "/graphs/ptr", "/pairs/...". Row-major, width 1 for vectors.
+ */
 typedef struct gnti_array {
     char *path;
     gnti_axis axis;
@@ -55,8 +64,8 @@ enum { GNTI_TRAIN = 0, GNTI_VALID = 1, GNTI_TEST = 2 };
 typedef struct gnti_split {
     char *name, *kind, *source;
     uint64_t seed;
-    bool inductive;      /* training sees only the subgraph of the train nodes */
-    int64_t *nodes[3];   /* train, valid, test: sorted node numbers */
+    bool inductive;    /* training sees only the subgraph of the train nodes */
+    int64_t *nodes[3]; /* train, valid, test: sorted node numbers */
     int64_t num_nodes[3];
 } gnti_split;
 
