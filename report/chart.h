@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charts as SVG text, drawn from plain arrays: curves, a confusion matrix, bars, and several of them in one
+ * picture.
+ *
+ * A NaN in the data leaves a gap; no data gives an empty chart that says so, never an error. Texts may hold
+ * anything: they are escaped, bytes that are no UTF-8 become '?'. The same input gives the same bytes.
+ */
+#ifndef GNTI_REPORT_CHART_H
+#define GNTI_REPORT_CHART_H
+
+#include "base/check.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct gnti_svg {
+    char *text; /* a whole document, to be freed with gnti_svg_free */
+    int32_t width, height;
+} gnti_svg;
+
+void gnti_svg_free(gnti_svg *svg);
+
+typedef struct gnti_series {
+    const char *name; /* in the legend; NULL: none */
+    const double *x, *y;
+    const double *low, *high; /* a band around the line (mean -+ deviation), or NULL */
+    int64_t count;
+    bool dashed;
+} gnti_series;
+
+typedef struct gnti_line_chart {
+    const char *title, *subtitle, *x_label, *y_label; /* each may be NULL */
+    const gnti_series *series;
+    int32_t num_series;
+    bool log_y;    /* values <= 0 become gaps */
+    bool percent;  /* y is a share: 0.815 is written 81.5 % */
+    bool has_mark; /* a vertical line at mark_x, such as the best epoch */
+    double mark_x;
+    const char *mark_label;
+    int32_t width, height; /* 0: 640 x 360 */
+} gnti_line_chart;
+
+gnt_status gnti_chart_lines(const gnti_line_chart *chart, gnti_svg *out);
+
+typedef struct gnti_confusion_chart {
+    const char *title, *subtitle;
+    const int64_t *counts; /* (num_classes, num_classes): row is the true class, column the predicted one */
+    const char *const *names; /* (num_classes), or NULL: numbers */
+    int32_t num_classes;
+} gnti_confusion_chart;
+
+/* Shading is the share of the row; counts are written while they fit. The side grows with the classes. */
+gnt_status gnti_chart_confusion(const gnti_confusion_chart *chart, gnti_svg *out);
+
+typedef struct gnti_bar {
+    const char *name;
+    double value, deviation; /* deviation: NaN or 0 for none */
+    int32_t color;           /* index of the palette */
+} gnti_bar;
+
+typedef struct gnti_bar_chart {
+    const char *title, *subtitle, *value_label;
+    const gnti_bar *bars;
+    int32_t num_bars;
+    bool percent;
+    int32_t width; /* 0: 640; the height follows from the bars */
+} gnti_bar_chart;
+
+/* Horizontal bars from zero, each with its value behind it. */
+gnt_status gnti_chart_bars(const gnti_bar_chart *chart, gnti_svg *out);
+
+/* Several charts in one document, row by row in `columns` columns. */
+gnt_status gnti_figure(const gnti_svg *charts, int32_t num_charts, int32_t columns, gnti_svg *out);
+
+#endif

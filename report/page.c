@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page: one style sheet, everything escaped, charts embedded as they are. */
+#include "report/page.h"
+
+#include "report/svg.h"
+
+#include <string.h>
+
+static const char style[] =
+    "body{margin:0;background:#f5f7fa;color:#1f2933;font:15px/1.5 'DejaVu "
+    "Sans',Verdana,Helvetica,Arial,sans-serif}\n"
+    "main{max-width:1060px;margin:0 auto;padding:28px 20px 60px}\n"
+    "h1{font-size:26px;margin:0 0 2px}h2{font-size:18px;margin:34px 0 10px}.sub{color:#616e7c;margin:0 0 "
+    "18px}\n"
+    ".facts{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}\n"
+    ".fact{background:#fff;border:1px solid #e4e7eb;border-radius:8px;padding:10px 16px;min-width:110px}\n"
+    ".fact b{display:block;font-size:21px}.fact span{color:#616e7c;font-size:12px}\n"
+    ".charts{display:flex;flex-wrap:wrap;gap:14px}\n"
+    ".chart{background:#fff;border:1px solid #e4e7eb;border-radius:8px;padding:6px;overflow-x:auto;margin:0 "
+    "0 14px}\n"
+    ".chart svg{display:block;max-width:100%;height:auto}\n"
+    "table{border-collapse:collapse;background:#fff;border:1px solid #e4e7eb;font-size:13px}\n"
+    "th,td{padding:6px 12px;border-bottom:1px solid "
+    "#e4e7eb;text-align:left}th{background:#f0f3f7}td.n{text-align:right}\n"
+    "pre{background:#1f2933;color:#e4e7eb;border-radius:8px;padding:10px "
+    "14px;overflow-x:auto;font-size:13px}\n";
+
+void gnti_page_begin(gnti_page *page, const char *title, const char *subtitle)
+{
+    gnti_text *t = &page->text;
+
+    *page = (gnti_page){ 0 };
+    gnti_text_append(t, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                        "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>");
+    gnti_append_escaped(t, title);
+    gnti_text_printf(t, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>", style);
+    gnti_append_escaped(t, title);
+    gnti_text_append(t, "</h1>\n");
+    if (subtitle != NULL) {
+        gnti_text_append(t, "<p class=\"sub\">");
+        gnti_append_escaped(t, subtitle);
+        gnti_text_append(t, "</p>\n");
+    }
+}
+
+static void element(gnti_page *page, const char *tag, const char *text)
+{
+    gnti_text_printf(&page->text, "<%s>", tag);
+    gnti_append_escaped(&page->text, text);
+    gnti_text_printf(&page->text, "</%s>\n", tag);
+}
+
+void gnti_page_heading(gnti_page *page, const char *text)
+{
+    element(page, "h2", text);
+}
+
+void gnti_page_paragraph(gnti_page *page, const char *text)
+{
+    element(page, "p", text);
+}
+
+void gnti_page_code(gnti_page *page, const char *text)
+{
+    element(page, "pre", text);
+}
+
+void gnti_page_chart(gnti_page *page, const gnti_svg *chart)
+{
+    gnti_text_append(&page->text, "<div class=\"chart\">\n");
+    gnti_text_append(&page->text, chart->text == NULL ? "" : chart->text);
+    gnti_text_append(&page->text, "</div>\n");
+}
+
+void gnti_page_facts(gnti_page *page, const char *const *names, const char *const *values, int32_t num_facts)
+{
+    gnti_text *t = &page->text;
+
+    gnti_text_append(t, "<div class=\"facts\">\n");
+    for (int32_t i = 0; i < num_facts; i++) {
+        gnti_text_append(t, "<div class=\"fact\"><b>");
+        gnti_append_escaped(t, values[i] == NULL ? "" : values[i]);
+        gnti_text_append(t, "</b><span>");
+        gnti_append_escaped(t, names[i] == NULL ? "" : names[i]);
+        gnti_text_append(t, "</span></div>\n");
+    }
+    gnti_text_append(t, "</div>\n");
+}
+
+static bool is_number(const char *cell)
+{
+    const size_t length = strcspn(cell, " %");
+    double value;
+
+    return length > 0 && gnti_parse_double(cell, length, &value) == GNTI_PARSE_OK;
+}
+
+void gnti_page_table(gnti_page *page, const char *const *heads, const char *const *cells, int32_t num_rows,
+                     int32_t num_columns)
+{
+    gnti_text *t = &page->text;
+
+    gnti_text_append(t, "<div class=\"chart\"><table>\n<tr>");
+    for (int32_t k = 0; k < num_columns; k++) {
+        gnti_text_append(t, "<th>");
+        gnti_append_escaped(t, heads[k] == NULL ? "" : heads[k]);
+        gnti_text_append(t, "</th>");
+    }
+    gnti_text_append(t, "</tr>\n");
+    for (int64_t i = 0; i < num_rows; i++) {
+        gnti_text_append(t, "<tr>");
+        for (int32_t k = 0; k < num_columns; k++) {
+            const char *cell = cells[i * num_columns + k];
+
+            gnti_text_append(t, cell != NULL && is_number(cell) ? "<td class=\"n\">" : "<td>");
+            gnti_append_escaped(t, cell == NULL ? "" : cell);
+            gnti_text_append(t, "</td>");
+        }
+        gnti_text_append(t, "</tr>\n");
+    }
+    gnti_text_append(t, "</table></div>\n");
+}
+
+gnt_status gnti_page_finish(gnti_page *page, char **out)
+{
+    gnti_text_append(&page->text, "</main>\n</body>\n</html>\n");
+    return gnti_text_take(&page->text, out);
+}
+
+void gnti_page_free(gnti_page *page)
+{
+    gnti_text_free(&page->text);
+}
