@@ -19,7 +19,7 @@ gnti_axis gnti_axis_begin(bool is_log, bool percent)
 
 bool gnti_axis_shows(const gnti_axis *axis, double value)
 {
-    return isfinite(value) && (!axis->is_log || value > 0.0);
+    return fabs(value) < 1e300 && (!axis->is_log || value > 1e-300); /* false for NaN */
 }
 
 void gnti_axis_add(gnti_axis *axis, double value)
@@ -127,7 +127,7 @@ double gnti_axis_pixel(const gnti_axis *axis, double value)
     return axis->from + share * (axis->to - axis->from);
 }
 
-void gnti_axis_label(const gnti_axis *axis, double value, char out[GNTI_AXIS_LABEL_BYTES])
+static void write_label(const gnti_axis *axis, double value, char out[GNTI_AXIS_LABEL_BYTES])
 {
     const double scale = axis->percent ? 100.0 : 1.0, shown = value * scale;
     const char *unit = axis->percent ? " %" : "";
@@ -140,20 +140,25 @@ void gnti_axis_label(const gnti_axis *axis, double value, char out[GNTI_AXIS_LAB
         return;
     }
     if (fabs(shown) >= 1e10 || step < 1e-5) {
-        gnti_format_float((float)shown, number);
+        snprintf(number, sizeof number, "%.6g", shown);
         snprintf(out, GNTI_AXIS_LABEL_BYTES, "%s%s", number, unit);
         return;
     }
     if (fabs(shown) >= 1e4) {
         const double thousand = fabs(shown) >= 1e6 ? 1e6 : 1e3;
 
-        gnti_format_float((float)(shown / thousand), number);
+        snprintf(number, sizeof number, "%.6g", shown / thousand);
         snprintf(out, GNTI_AXIS_LABEL_BYTES, "%s%s%s", number, thousand > 1e5 ? "M" : "k", unit);
         return;
     }
     for (; decimals < 6 && step < 0.999999; decimals++)
         step *= 10.0;
     snprintf(out, GNTI_AXIS_LABEL_BYTES, "%.*f%s", decimals, shown, unit);
+}
+
+void gnti_axis_label(const gnti_axis *axis, double value, char out[GNTI_AXIS_LABEL_BYTES])
+{
+    write_label(axis, value, out);
     for (char *p = out; *p != '\0'; p++)
         if (*p == ',')
             *p = '.';

@@ -19,11 +19,11 @@ typedef struct gnti_axis {
     double ticks[GNTI_AXIS_MAX_TICKS];
 } gnti_axis;
 
-/* An axis without data yet; then add each value: NaN, infinity and (log) values <= 0 are passed over. */
+/* An axis without data yet; then add each value: NaN, beyond 1e300 and (log) values <= 0 are passed over. */
 gnti_axis gnti_axis_begin(bool is_log, bool percent);
 void gnti_axis_add(gnti_axis *axis, double value);
 bool gnti_axis_is_empty(const gnti_axis *axis);
-bool gnti_axis_shows(const gnti_axis *axis, double value); /* neither NaN, infinite nor (log) <= 0 */
+bool gnti_axis_shows(const gnti_axis *axis, double value); /* what gnti_axis_add takes */
 
 /* Chooses about num_ticks round ticks. tight: ends at the data (x); else at ticks (y). */
 void gnti_axis_finish(gnti_axis *axis, int32_t num_ticks, bool tight);
