@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cases of losses (value, gradient, statistics) and optimisers (all kinds, decay, clipping, frozen and broken
+ * members). */
+#include "cases.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHARED_WEIGHT = 1, CLASS_WEIGHT = 2, NO_GRAD = 4, IN_PLACE = 8, FAR = 16 };
+
+static float some_zero(float value, int64_t r, int64_t c)
+{
+    (void)c;
+    return r % 3 == 1 ? 0.0f : fabsf(value) + 0.25f;
+}
+
+static float binary(float value, int64_t r, int64_t c)
+{
+    (void)r;
+    (void)c;
+    return value > 0.0f ? 1.0f : 0.0f;
+}
+
+static float far(float value, int64_t r, int64_t c)
+{
+    (void)r;
+    (void)c;
+    return value * 90.0f;
+}
+
+static void compare_stats(const case_bytes *stats, int64_t members, bool loose)
+{
+    const double *got = gnt_buffer_host(stats->buf[0]), *want = gnt_buffer_host(stats->buf[1]);
+
+    for (int64_t i = 0; i < members * 4; i++)
+        if (!(fabs(got[i] - want[i]) <= (loose ? 1e-5 : 3e-6) * (fabs(want[i]) + 1e-3)))
+            fail_msg("loss statistics %lld of member %lld: %.17g, want %.17g", (long long)(i % 4),
+                     (long long)(i / 4), got[i], want[i]);
+}
+
+static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t rows, int64_t classes,
+                     unsigned flags)
+{
+    const int64_t M = mg.members;
+    const float hypers[1] = { 0.03125f };
+    const double zeros[20] = { 0.0 };
+    const gnt_row_tree tree = { rows, (rows + 1023) / 1024, NULL };
+    int32_t *labels = NULL;
+    case_tensor z = case_make(env, rows, M, mg.g, classes, 3);
+    case_tensor w = case_make(env, rows, (flags & SHARED_WEIGHT) != 0 ? 1 : M, 1, 1, 0);
+    case_tensor t = case_make(env, rows, 1, 1, classes, 0), k = case_make(env, 1, M, 1, classes, 0);
+    case_tensor grad = case_make(env, rows, M, mg.g, classes, 3);
+    case_bytes step = case_step(env, M, hypers, 1), stats = case_upload(env, zeros, (size_t)M * 32), at;
+
+    gnt_assert_ok(gnti_alloc_array(&labels, rows));
+    for (int64_t r = 0; r < rows; r++)
+        labels[r] = r % 3 == 1 ? -1 : (int32_t)((r * 7) % classes); /* rows of weight 0 have no label */
+    at = case_upload(env, labels, (size_t)rows * sizeof *labels);
+    case_apply(&w, some_zero);
+    case_apply(&k, some_zero);
+    if (kind == GNT_LOSS_BCE)
+        case_apply(&t, binary);
+    if ((flags & FAR) != 0)
+        case_apply(&z, far);
+    for (int side = 0; side < 2; side++) {
+        const gnt_loss_args args = { .kind = kind,
+                                     .logits = z.view[side],
+                                     .weight = w.view[side],
+                                     .labels = at.buf[side],
+                                     .target = t.view[side],
+                                     .class_weight = (flags & CLASS_WEIGHT) != 0 ? &k.view[side] : NULL,
+                                     .norm_hyper = 0,
+                                     .grad = (flags & NO_GRAD) != 0    ? NULL
+                                             : (flags & IN_PLACE) != 0 ? &z.view[side]
+                                                                       : &grad.view[side],
+                                     .stats = stats.buf[side],
+                                     .step = step.buf[side],
+                                     .row_tree = &tree };
+
+        gnt_assert_ok(gnti_loss(env->stream[side], &args));
+    }
+    compare_stats(&stats, M, (flags & FAR) != 0);
+    case_compare((flags & IN_PLACE) != 0 ? &z : &grad, 1e-7, "gradient of the loss");
+    gnti_free(labels);
+    case_reset(env);
+}
+
+static void bad_label(case_env *env)
+{
+    const int32_t labels[2] = { 0, 3 };
+    const double zeros[4] = { 0.0 };
+
+    for (int side = 0; side < 2; side++) {
+        case_tensor z = case_make(env, 2, 1, 1, 3, 0), w = case_make(env, 2, 1, 1, 1, 0);
+        case_bytes at = case_upload(env, labels, sizeof labels),
+                   stats = case_upload(env, zeros, sizeof zeros);
+        const gnt_loss_args args = {
+            .logits = z.view[side], .weight = w.view[side], .labels = at.buf[side], .stats = stats.buf[side]
+        };
+
+        gnt_assert_status(gnti_loss(env->stream[side], &args), GNT_ERR_ARG);
+        gnt_assert_error_has("row 1", "label 3", "0 to 2");
+        case_reset(env);
+    }
+}
+
+void cases_loss(case_env *env)
+{
+    static const int64_t shapes[][2] = { { 0, 3 },   { 1, 1 },   { 8, 2 },   { 50, 7 },
+                                         { 33, 41 }, { 20, 16 }, { 2100, 5 } };
+
+    for (int kind = GNT_LOSS_SOFTMAX; kind <= GNT_LOSS_MSE; kind++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int j = 0; j < CASE_NUM_MEMBERS; j++)
+                for (unsigned flags = (unsigned)j % 3; flags < 32; flags += 3)
+                    if (shapes[i][0] < 1000 || flags < 4)
+                        run_loss(env, (gnt_loss_kind)kind, case_member_list[j], shapes[i][0], shapes[i][1],
+                                 flags);
+    bad_label(env);
+}
+
+typedef struct optimizer_case {
+    gnt_optimizer_kind kind;
+    bool nesterov;
+    float momentum, clip;
+    bool broken; /* member 1 has an infinite gradient in segment 1 */
+    bool frozen; /* member 0 is not live */
+} optimizer_case;
+
+static void run_optimizer(case_env *env, const optimizer_case *k, int64_t M)
+{
+    static const gnt_param_segment segments[] = {
+        { 0, 0, -1 }, { 3, 17, 1 }, { 200, 1, -1 }, { 300, 100, 4 }
+    };
+    const float hypers[] = { 0.01f, 0.125f, 0.1f, 0.001f, 0.0625f, k->clip };
+    int32_t bad[5] = { -1, -1, -1, -1, -1 };
+    case_tensor w = case_make(env, 1, 1, 1, 900, 0), g = case_make(env, 1, 1, 1, 900, 0);
+    case_tensor m1 = case_make(env, 1, 1, 1, 900, 0), m2 = case_make(env, 1, 1, 1, 900, 0);
+    case_bytes step = case_step(env, M, hypers, 6), out = case_upload(env, bad, sizeof bad);
+
+    case_apply(&m2, binary);
+    for (int side = 0; side < 2; side++) {
+        const gnt_optimizer_args args = { .kind = k->kind,
+                                          .nesterov = k->nesterov,
+                                          .beta1 = k->kind == GNT_OPTIMIZER_SGD ? k->momentum : 0.9f,
+                                          .beta2 = 0.999f,
+                                          .eps = 1e-8f,
+                                          .weights = w.view[side].buf,
+                                          .grads = g.view[side].buf,
+                                          .moment1 = m1.view[side].buf,
+                                          .moment2 = m2.view[side].buf,
+                                          .segments = segments,
+                                          .num_segments = 4,
+                                          .num_members = (int32_t)M,
+                                          .lr_hyper = 0,
+                                          .corr1_hyper = 2,
+                                          .corr2_hyper = 3,
+                                          .clip_hyper = k->clip > 0.0f ? 5 : -1,
+                                          .step = step.buf[side],
+                                          .bad = out.buf[side] };
+
+        if (k->broken && M > 1)
+            ((float *)gnt_buffer_host(args.grads))[3 + 17 + 5] = INFINITY;
+        if (k->frozen)
+            ((uint8_t *)(uintptr_t)gnti_step_live(gnt_buffer_host(args.step)))[0] = 0;
+        gnt_assert_ok(gnti_optimizer_step(env->stream[side], &args));
+    }
+    case_compare(&w, 1e-11, "weights"); /* a change of 1e-2 with a relative error of 1e-4 would show */
+    case_compare(&m1, 1e-11, "first moments");
+    case_compare(&m2, 1e-11, "second moments");
+    gnt_assert_same_i32(gnt_buffer_host(out.buf[0]), gnt_buffer_host(out.buf[1]), 5);
+    if (k->broken && M > 1)
+        assert_int_equal(((int32_t *)gnt_buffer_host(out.buf[0]))[1], 2);
+    case_reset(env);
+}
+
+void cases_optimizer(case_env *env)
+{
+    static const int64_t member_counts[] = { 1, 3, 5 };
+
+    for (int m = 0; m < 3; m++)
+        for (int bits = 0; bits < 32; bits++)
+            for (int kind = GNT_OPTIMIZER_SGD; kind <= GNT_OPTIMIZER_ADAMW; kind++) {
+                const optimizer_case k = { .kind = (gnt_optimizer_kind)kind,
+                                           .nesterov = (bits & 1) != 0,
+                                           .momentum = (bits & 2) != 0 ? 0.9f : 0.0f,
+                                           .clip = (bits & 4) != 0 ? 0.5f : 0.0f,
+                                           .broken = (bits & 8) != 0,
+                                           .frozen = (bits & 16) != 0 };
+
+                run_optimizer(env, &k, member_counts[m]);
+            }
+}
