@@ -70,12 +70,83 @@ GNT_API int64_t gntx_peak_bytes(void);    /* of the library's host memory so far
 /* ---- charts and pages (report/) ---- */
 
 /* ---- import, generate, check, info, split (datasets/) ---- */
+/* What the command asks of a dataset. Answers are JSON objects, freed with gntx_json_free: the command prints them with
+ * --json and lays the same object out as text otherwise. */
 
-/* ---- explain, estimate (nn/) ---- */
+/* {"num_nodes", "num_arcs", "num_features", "num_classes", "num_self_loops", "directed", "graph_sha256",
+ * "content_sha256", "splits": {NAME: {"train", "valid", "test"}}, ...} */
+GNT_API gnt_status gntx_dataset_info(const gnt_dataset *data, gntx_json **out);
+
+/* {"num_errors", "num_warnings", "findings": [{"level": "error|warning|note", "text", "fix"}], "facts": {...}} */
+GNT_API gnt_status gntx_dataset_check(const gnt_dataset *data, gntx_json **out);
+
+/* Generators: "karate\n..." as "name: what it is" lines; options of all kinds in one table (gntx_generate_options). An
+ * option that a kind does not use and that is not at its default is ERR_USAGE. report may be NULL. */
+typedef struct gntx_generate_options {
+    int64_t nodes;        /* 0: the kind's default */
+    int64_t seed, classes, features, scale, edge_factor, rows, columns;
+    double degree, homophily, feature_signal;
+} gntx_generate_options;
+GNT_API const gnt_option *gntx_generate_option_table(void);
+GNT_API const char *gntx_generate_kinds(void);
+GNT_API gnt_status gntx_generate(gnt_context *ctx, const char *kind, const gntx_generate_options *options,
+                                 gnt_dataset **out, gntx_json **report);
+
+/* A copy of the dataset with one more split (or, when `replace`, a changed one). report: sizes by part and class. */
+typedef struct gntx_split_options {
+    int32_t kind;         /* random|stratified|per-class */
+    char *name;           /* NULL: the kind's name */
+    double train, valid, test; /* shares; test 0: the rest */
+    int64_t per_class, valid_count, test_count, seed; /* per-class: 20 a class, 500, 1000 */
+    bool inductive, replace;
+} gntx_split_options;
+GNT_API const gnt_option *gntx_split_option_table(void);
+GNT_API gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_options *options, gnt_dataset **out,
+                                      gntx_json **report);
+
+/* ---- explain, estimate (nn/, train/) ---- */
+/* The rows of gnt_model_config: act, norm, dropout, input-dropout, residual. */
+GNT_API const gnt_option *gntx_model_option_table(void);
+
+/* The compiled step of a trainer as text for a person, or as JSON; to be freed with gntx_free. */
+GNT_API gnt_status gntx_trainer_explain(const gnt_trainer *tr, bool json, char **out);
+
+/* The planner run dry: {"total_bytes", "available_bytes", "fits", "parts": {"graph", "features", "parameters",
+ * "workspace", ...}, "knobs": [text]}. No weight is made and nothing is written. */
+GNT_API gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
+                                 gntx_json **out);
+
+/* Backends and devices: {"devices": [{"name", "kind", "total_bytes", "free_bytes", "threads", "isa"}]}. */
+GNT_API gnt_status gntx_devices(gntx_json **out);
 
 /* ---- training, evaluation, prediction (train/) ---- */
 /* The options of gnt_trainer_config, one row a field. Texts of a config filled through the table are owned by it. */
 GNT_API const gnt_option *gntx_trainer_options(void);
+
+/* What the run folder's summary.json holds after gnt_trainer_finish, without a run folder too. */
+GNT_API gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out);
+
+/* The effective options as config.yaml text, with the origin of each; the trainer keeps it in its run folder. Call it
+ * after create, before the first epoch; without it the trainer writes its own options. */
+GNT_API gnt_status gntx_trainer_set_config_text(gnt_trainer *tr, const char *yaml);
+
+/* What a resumed run starts with: epochs done, 0 for a fresh one. */
+GNT_API int64_t gntx_trainer_epochs_done(const gnt_trainer *tr);
+
+/* Scores of a run's best weights. data NULL: the file that the run names. Per split: accuracy, micro and macro F1, NLL,
+ * ECE, Brier, for several seeds mean and std: {"splits": {"test": {...}}, "classes", "confusion": [[...]]}. */
+GNT_API gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, gntx_json **out);
+
+/* Predictions for every node of a graph, in the user's ids and order; the format follows the suffix of `out_path` (csv,
+ * npy, h5). report: what was written. */
+typedef struct gntx_predict_options {
+    int32_t what;    /* classes|probabilities|embeddings */
+    int64_t seed;    /* of a run with several seeds: which member, -1: the mean of their probabilities */
+    char *data;      /* NULL: the file that the run names */
+} gntx_predict_options;
+GNT_API const gnt_option *gntx_predict_option_table(void);
+GNT_API gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                                const char *out_path, gntx_json **report);
 
 #ifdef __cplusplus
 }
