@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators: what an aggregation multiplies with. Made once from a dataset's graph (or a part, or a sampled
- * block).
+/* Operators: what an aggregation multiplies with. Made once from a dataset's graph (or a part, or a sampled block).
  *
- * Rows are destinations, columns are sources; the destinations are the first num_dst rows of the source
- * space, in the same order (own rows before halo rows in a part, roots before new nodes in a block). Self
- * loops are not among the arcs: loop[i] is the weight of the stored loop of i, 0 where there is none (NULL:
- * none at all). sum   y_i = loop_i x_i + sum_j w_ij x_j                          (w = 1 when unweighted) mean
- * y_i = mean_scale_i (loop_i x_i + sum_j w_ij x_j)           mean_scale = 1 / (weighted) degree, 0 without
- * neighbours sym   y_i = t_i (self_i t_i x_i + sum_j w_ij t_j x_j)            t = (sum_j w_ij + self_i)^-1/2,
- * self = loop or else 1 sym is D~^-1/2 (A + I) D~^-1/2 of Kipf and Welling (ICLR 2017); "+ I" adds only the
- * loops that are missing.
+ * Rows are destinations, columns are sources; the destinations are the first num_dst rows of the source space, in
+ * the same order (own rows before halo rows in a part, roots before new nodes in a block). Self loops are not among
+ * the arcs: loop[i] is the weight of the stored loop of i, 0 where there is none (NULL: none at all).
+ *   sum   y_i = loop_i x_i + sum_j w_ij x_j                   w = 1 when unweighted
+ *   mean  y_i = mean_scale_i (loop_i x_i + sum_j w_ij x_j)    mean_scale = 1 / (weighted) degree, 0 without neighbours
+ *   sym   y_i = t_i (self_i t_i x_i + sum_j w_ij t_j x_j)     t = (sum_j w_ij + self_i)^-1/2, self = loop or else 1
+ * sym is D~^-1/2 (A + I) D~^-1/2 of Kipf and Welling (ICLR 2017); "+ I" adds only the loops that are missing.
  */
 #ifndef GNTI_GRAPH_OPERATOR_H
 #define GNTI_GRAPH_OPERATOR_H
