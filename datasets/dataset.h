@@ -47,7 +47,7 @@ typedef struct gnti_features {
     int64_t rows, width;
     float *dense;       /* (rows, width) or NULL */
     gnti_graph *sparse; /* rows x width CSR with values in weights (NULL: all 1), or NULL */
-    bool borrowed;
+    bool borrowed;      /* dense; sparse is a graph, which knows for itself */
 } gnti_features;
 
 typedef struct gnti_labels {
@@ -56,7 +56,7 @@ typedef struct gnti_labels {
     int32_t *class_of; /* (N) CLASS, -1 unlabelled */
     float *rows;       /* (N, num_classes) MULTI, REGRESSION */
     char **names;      /* (num_classes) or NULL */
-    bool borrowed;
+    bool borrowed;     /* rows; the rest is owned */
 } gnti_labels;
 
 enum { GNTI_TRAIN = 0, GNTI_VALID = 1, GNTI_TEST = 2 };
@@ -90,13 +90,48 @@ struct gnt_dataset {
 /* An empty dataset that owns nothing yet; free releases whatever has been set. */
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out);
 
-/* Ranges, sizes, labels, splits; ERR_FORMAT names dataset path and both values. */
+/* Release what a part owns and zero it. A borrowed feature or label block keeps its rows. */
+void gnti_array_free(gnti_array *array);
+void gnti_split_free(gnti_split *split);
+void gnti_features_free(gnti_features *x);
+void gnti_labels_free(gnti_labels *y);
+
+/* Take the part in (and zero it there); an array or split of that path or name is replaced. */
+gnt_status gnti_dataset_take_array(gnt_dataset *data, gnti_array *array);
+gnt_status gnti_dataset_take_split(gnt_dataset *data, gnti_split *split);
+
+/* The carried array of that path, or NULL. The number of graphs: 1 unless /graphs/ptr says otherwise. Whether
+ * splits list graphs: they do where /graphs/y exists. */
+const gnti_array *gnti_dataset_find_array(const gnt_dataset *data, const char *path);
+int64_t gnti_dataset_num_graphs(const gnt_dataset *data);
+bool gnti_dataset_splits_graphs(const gnt_dataset *data);
+
+/* Ranges, sizes, labels, splits, symmetry; ERR_FORMAT names dataset path and both values. Overlap of splits
+ * and NaN features are not looked for: they are for check and for who trains. */
 gnt_status gnti_dataset_validate(const gnt_dataset *data);
+
+/* The first node that is in two parts of a split (-1: none), and these parts. */
+int64_t gnti_split_overlap(const gnti_split *split, int *first_part, int *second_part);
+
+/* The first feature that is NaN or infinite: its row, or -1; *column may be NULL. */
+int64_t gnti_features_find_nonfinite(const gnti_features *x, int64_t *column);
 
 /* Fills graph_sha256 and content_sha256 (users' manual: docs/file-format.md). */
 gnt_status gnti_dataset_hash(gnt_dataset *data);
+gnt_status gnti_dataset_sums(const gnt_dataset *data, char graph_hex[65], char content_hex[65]);
+
+/* The file of gnt_dataset_open and gnt_dataset_save. */
+gnt_status gnti_dataset_read(gnt_context *ctx, const char *path, gnt_dataset **out);
+gnt_status gnti_dataset_write(const gnt_dataset *data, const char *path);
 
 /* The split of that name; NULL: "public" or the only one. ERR_USAGE lists the names there are. */
 gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, const gnti_split **out);
+
+/* The dataset of chosen nodes (distinct; ascending where there are several graphs), and the one in which node
+ * i is renamed to rank[i]. Every optional member follows; /nodes/origin remembers the row in the first
+ * dataset. */
+gnt_status gnti_dataset_subgraph(const gnt_dataset *data, const int64_t *nodes, int64_t num_nodes,
+                                 gnt_dataset **out);
+gnt_status gnti_dataset_permute(const gnt_dataset *data, const int64_t *rank, gnt_dataset **out);
 
 #endif
