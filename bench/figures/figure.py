@@ -2,9 +2,9 @@
 """What the figures share: running gnntrain and the peers, taking turns, and printing rows.
 
 A figure is a script NAME.py in this folder with a comment line "# Figure: what it shows" and a function measure(f), given to
-run() below. It prints JSON lines {figure, case, baseline, ours, ratio, goal, met, unit, measured, note}: baseline and ours are
-in `unit`, ratio is how `goal` wants it (above ">=": baseline over ours; below "<=": ours over baseline), measured says where the
-numbers come from (wall: a clock on the wall of this machine). met is null where no goal is set.
+run() below. It prints a line a case, or with --json {figure, case, baseline, ours, ratio, goal, met, unit, measured, note}:
+baseline and ours are in `unit`, ratio is what `goal` speaks of (mostly, above ">=": baseline over ours; "<=": ours over
+baseline; else the note says), measured is where the numbers come from (wall clock: this machine's). met is null without a goal.
 
 Environment: GNNTRAIN the command (else build/release/bin beside this folder, else the PATH); GNNTRAIN_PEERS the Python of the
 peers' environment (bench/peers/README.md); GNNTRAIN_BENCH_DATA where graphs are kept (else the user's cache folder);
@@ -63,7 +63,7 @@ class Worker:
 
 class Figure:
     def __init__(self, name, args):
-        self.name, self.filter, self.rounds, self.threads = name, args.case, args.rounds, args.threads
+        self.name, self.filter, self.rounds, self.threads, self.json = name, args.case, args.rounds, args.threads, args.json
         self.command = find_command()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gnntrain-bench-"))
         self.count = 0
@@ -73,15 +73,15 @@ class Figure:
     def wants(self, case):
         return self.filter is None or self.filter in case
 
-    def row(self, case, baseline, ours, ratio, goal, unit, note="", measured="wall"):
-        """goal: "" or ">= 2" or "<= 0.6", compared with the ratio."""
+    def row(self, case, baseline, ours, ratio, goal, unit, note="", measured="wall clock"):
+        """goal: "" or ">= 2" or "<= 0.6", compared with the ratio; a baseline may be None."""
         met = None
         if goal:
             sign, bound = goal.split()
             met = bool(ratio >= float(bound)) if sign == ">=" else bool(ratio <= float(bound))
-        print(json.dumps({"figure": self.name, "case": case, "baseline": rounded(baseline), "ours": rounded(ours),
-                          "ratio": rounded(ratio), "goal": goal, "met": met, "unit": unit, "measured": measured,
-                          "note": note}), flush=True)
+        row = {"figure": self.name, "case": case, "baseline": rounded(baseline), "ours": rounded(ours),
+               "ratio": rounded(ratio), "goal": goal, "met": met, "unit": unit, "measured": measured, "note": note}
+        print(json.dumps(row) if self.json else table_line(row, self.count == 0), flush=True)
         self.count += 1
 
     # ---- our side
@@ -170,6 +170,17 @@ class Figure:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def table_line(row, first):
+    """A row for a person, with the names of the columns above the first one."""
+    def cell(value):
+        return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    words = [row["case"], cell(row["baseline"]), cell(row["ours"]), row["unit"], cell(row["ratio"]), row["goal"] or "-",
+             {True: "met", False: "NOT MET", None: ""}[row["met"]], row["measured"], row["note"]]
+    form = "{:<44} {:>10} {:>10} {:<7} {:>8} {:>8} {:<8} {:<11} {}"
+    head = form.format("case", "baseline", "ours", "unit", "ratio", "goal", "", "measured", "note").rstrip() + "\n"
+    return (head if first else "") + form.format(*words).rstrip()
+
+
 def rounded(value):
     """Five digits are more than a clock gives."""
     return float(f"{value:.5g}") if isinstance(value, float) else value
@@ -190,7 +201,6 @@ def check_run(command, environment=None):
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
     if done.returncode != 0:
         raise Failed(f"{shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-800:]}")
-    return done.stdout
 
 
 def python_with(*modules):
@@ -221,7 +231,8 @@ def run(measure):
     parser = argparse.ArgumentParser(prog=name, description=f"Measures the figure '{name}'.")
     parser.add_argument("--case", help="only cases with this text in their name")
     parser.add_argument("--rounds", type=int, default=5, help="how often ours and the peers take turns")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=2, help="of each side")
+    parser.add_argument("--json", action="store_true", help="a JSON line a case")
     figure = None
     try:
         figure = Figure(name, parser.parse_args())
