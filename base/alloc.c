@@ -109,7 +109,7 @@ gnt_status gnti_strdup(char **out, const char *text)
     void *copy = NULL;
 
     GNT_TRY(gnti_alloc_bytes(&copy, strlen(text) + 1));
-    strcpy(copy, text); /* sized by strlen above */
+    memcpy(copy, text, strlen(text) + 1);
     *out = copy;
 done:
     return st;

@@ -16,8 +16,8 @@ static _Thread_local char g_trace[GNTI_ERROR_MAX_FRAMES * 160];
 const char *gnt_status_name(gnt_status st)
 {
     switch (st) {
-#define CASE(name, value, text) \
-    case GNT_##name:            \
+#define CASE(name, value, text)                                                                              \
+    case GNT_##name:                                                                                         \
         return #name;
         GNT_STATUS_MAP(CASE)
 #undef CASE
@@ -28,8 +28,8 @@ const char *gnt_status_name(gnt_status st)
 const char *gnt_status_text(gnt_status st)
 {
     switch (st) {
-#define CASE(name, value, text) \
-    case GNT_##name:            \
+#define CASE(name, value, text)                                                                              \
+    case GNT_##name:                                                                                         \
         return text;
         GNT_STATUS_MAP(CASE)
 #undef CASE
@@ -49,7 +49,8 @@ const char *gnt_last_error_trace(void)
     g_trace[0] = '\0';
     for (int i = 0; i < g_record.num_frames && used < sizeof g_trace; i++) {
         const gnti_error_frame *f = &g_record.frames[i];
-        const int n = snprintf(g_trace + used, sizeof g_trace - used, "%s:%d %s\n", f->file, f->line, f->function);
+        const int n =
+            snprintf(g_trace + used, sizeof g_trace - used, "%s:%d %s\n", f->file, f->line, f->function);
 
         if (n < 0)
             break;
@@ -65,7 +66,8 @@ void gnt_clear_error(void)
     g_record.text[0] = '\0';
 }
 
-gnt_status gnti_error_set(gnt_status code, const char *file, int line, const char *function, const char *format, ...)
+gnt_status gnti_error_set(gnt_status code, const char *file, int line, const char *function,
+                          const char *format, ...)
 {
     char text[GNTI_ERROR_TEXT_BYTES]; /* arguments may point into the old record */
     va_list args;
@@ -84,7 +86,8 @@ void gnti_error_trace(const char *file, int line, const char *function)
 {
     if (g_record.num_frames == GNTI_ERROR_MAX_FRAMES)
         return;
-    g_record.frames[g_record.num_frames++] = (gnti_error_frame){ .file = file, .function = function, .line = line };
+    g_record.frames[g_record.num_frames++] =
+        (gnti_error_frame){ .file = file, .function = function, .line = line };
 }
 
 void gnti_error_prefix(const char *format, ...)
@@ -121,7 +124,8 @@ gnt_status gnti_error_errno(int error, int output, const char *what, const char 
         code = GNT_ERR_DISK_FULL;
     else if (error == ENOMEM)
         code = GNT_ERR_NOMEM;
-    return gnti_error_set(code, __FILE__, __LINE__, __func__, "cannot %s '%s': %s", what, path, strerror(error));
+    return gnti_error_set(code, __FILE__, __LINE__, __func__, "cannot %s '%s': %s", what, path,
+                          strerror(error));
 }
 
 void gnti_assert_failed(const char *condition, const char *file, int line, const char *function)

@@ -12,6 +12,8 @@
 #include "base/option.h"
 #include "base/team.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 _Static_assert((int)GNTX_ORIGIN_FLAG == (int)GNTI_ORIGIN_FLAG, "the two lists of origins differ");
@@ -62,6 +64,28 @@ gnt_status gntx_options_to_yaml(const gnt_option *table, const void *object, con
 const char *gntx_name_nearest(const char *const *names, size_t num_names, const char *name)
 {
     return gnti_name_nearest(names, num_names, name);
+}
+
+gnt_status gntx_fail(gnt_status code, const char *format, ...)
+{
+    char text[GNTI_ERROR_TEXT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return gnti_error_set(code, __FILE__, __LINE__, __func__, "%s", text);
+}
+
+void gntx_error_prefix(const char *format, ...)
+{
+    char text[GNTI_ERROR_TEXT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    gnti_error_prefix("%s", text);
 }
 
 gnt_status gntx_json_create_object(gntx_json **out)

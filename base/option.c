@@ -312,7 +312,7 @@ gnt_status gnti_option_get(const gnt_option *option, const void *object, char *o
     }
     GNT_CHECK(strlen(value) < out_bytes, GNT_ERR_LIMIT, "option '%s': a value of %zu bytes, room for %zu",
               option->name, strlen(value), out_bytes - 1);
-    strcpy(out, value); /* fits: checked above */
+    memcpy(out, value, strlen(value) + 1);
 done:
     return st;
 }

@@ -175,26 +175,17 @@ done:
     return st;
 }
 
-static gnt_status set_values(const gnt_option *table, int count, void *object, const char *path,
-                             const char *text, char *const *values, gnti_origin *origin, gnti_origin from)
+/* Puts one text of the file, found under the option's name, into the struct. */
+static gnt_status set_value(const gnt_option *option, void *object, const char *path, const char *text,
+                            const char *value)
 {
-    gnt_status st = GNT_OK;
+    const int line = find_key_line(text, option->name, 1);
+    const gnt_status st = gnti_option_set(option, object, value);
 
-    for (int i = 0; i < count; i++) {
-        if (values[i] == NULL)
-            continue;
-        const int line = find_key_line(text, table[i].name, 1);
-
-        st = gnti_option_set(&table[i], object, values[i]);
-        if (st != GNT_OK && line > 0)
-            gnti_error_prefix("'%s' line %d: ", path, line);
-        else if (st != GNT_OK)
-            gnti_error_prefix("'%s': ", path); /* the {a: b} form: keys begin no line */
-        GNT_TRY(st);
-        if (origin != NULL)
-            origin[i] = from;
-    }
-done:
+    if (st != GNT_OK && line > 0)
+        gnti_error_prefix("'%s' line %d: ", path, line);
+    else if (st != GNT_OK)
+        gnti_error_prefix("'%s': ", path); /* the {a: b} form: keys begin no line */
     return st;
 }
 
@@ -229,7 +220,14 @@ gnt_status gnti_options_from_yaml(const gnt_option *table, void *object, const c
     error = cyaml_load_data((const uint8_t *)text, length, &config, &schema, &values, NULL);
     if (error != CYAML_OK)
         GNT_TRY(load_failed(table, path, text, error, &log));
-    GNT_TRY(set_values(table, count, object, path, text, (char *const *)values, origin, from));
+    for (int i = 0; i < count; i++) {
+        const char *value = ((char *const *)values)[i];
+
+        if (value != NULL)
+            GNT_TRY(set_value(&table[i], object, path, text, value));
+        if (value != NULL && origin != NULL)
+            origin[i] = from;
+    }
 done:
     (void)cyaml_free(&config, &schema, values, 0);
     gnti_free(fields);

@@ -32,6 +32,10 @@ GNT_API gnt_status gntx_options_to_yaml(const gnt_option *table, const void *obj
 /* The nearest of some names to an unknown one, or NULL. */
 GNT_API const char *gntx_name_nearest(const char *const *names, size_t num_names, const char *name);
 
+/* Starts an error record of the command's own, as the library does; answers code. prefix puts text in front. */
+GNT_API gnt_status gntx_fail(gnt_status code, const char *format, ...) GNT_PRINTF(2, 3);
+GNT_API void gntx_error_prefix(const char *format, ...) GNT_PRINTF(1, 2);
+
 /* Facts as JSON; see base/json.h. A root is freed with gntx_json_free, children are lent. */
 typedef struct gntx_json gntx_json;
 GNT_API gnt_status gntx_json_create_object(gntx_json **out);
