@@ -14,7 +14,7 @@ def measure(f):
     for name, baseline, deviation, wanted, tolerance in SETS:
         if not f.wants(name):
             continue
-        _, summary, _ = f.train(f.planetoid(name.lower()), *RECIPE, "--threads", f.threads)
+        summary = f.train(f.planetoid(name.lower()), *RECIPE, "--threads", f.threads)
         mean, std = 100 * summary["mean"], 100 * summary["std"]
         f.row(name, baseline, mean, abs(mean - wanted), f"<= {tolerance}", "%",
               f"ours {mean:.2f} +- {std:.2f}, baseline +- {deviation}; ratio: distance to {wanted}", "count")

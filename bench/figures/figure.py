@@ -2,8 +2,8 @@
 """What the figures share: running gnntrain and the peers, taking turns, and printing rows.
 
 A figure is a script NAME.py in this folder with a comment line "# Figure: what it shows" and a function measure(f), given to
-run() below. It prints a line a case, or with --json {figure, case, baseline, ours, ratio, goal, met, unit, measured, note}:
-baseline and ours are in `unit`, ratio is what `goal` speaks of (mostly, above ">=": baseline over ours; "<=": ours over
+run() below. It prints a line a case, or with --json an object {figure, case, baseline, ours, ratio, goal, met, unit,
+measured, note}: baseline and ours are in `unit`, ratio is what `goal` speaks of (mostly, above ">=": baseline over ours; "<=": ours over
 baseline; else the note says), measured is where the numbers come from (wall clock: this machine's). met is null without a goal.
 
 Environment: GNNTRAIN the command (else build/release/bin beside this folder, else the PATH); GNNTRAIN_PEERS the Python of the
@@ -87,8 +87,15 @@ class Figure:
     # ---- our side
 
     def gnntrain(self, *words, environment=None, check=True, prefix=()):
+        """Runs the command; the answer has returncode, stdout, stderr and peak_bytes, the process's largest memory."""
         command = [*prefix, str(self.command), *(str(word) for word in words)]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, **(environment or {})})
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0), err.seek(0)
+            done = subprocess.CompletedProcess(command, process.returncode, out.read(), err.read())
+        done.peak_bytes = used.ru_maxrss * 1024
         if check and done.returncode != 0:
             raise Failed(f"{shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-800:]}")
         return done
@@ -98,17 +105,19 @@ class Figure:
         return pathlib.Path(tempfile.mkdtemp(prefix=name + "-", dir=self.folder)) / name
 
     def train(self, data, *options, environment=None, prefix=()):
-        """Trains into a fresh run folder: its lines of metrics.jsonl, its summary, the folder."""
+        """Trains into a fresh run folder; summary.json, with the lines of metrics.jsonl as "lines", the folder as "run" and the
+        largest memory of the process as "process_bytes"."""
         run = self.fresh()
-        self.gnntrain("train", data, *options, "--run", run, environment=environment, prefix=prefix)
+        done = self.gnntrain("train", data, *options, "--run", run, environment=environment, prefix=prefix)
+        summary = json.loads((run / "summary.json").read_text())
         lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        return lines, json.loads((run / "summary.json").read_text()), run
+        return {**summary, "lines": lines, "run": run, "process_bytes": done.peak_bytes}
 
-    def epoch_seconds(self, data, *options, environment=None):
-        """Median seconds of a training step without the first two, and the peak of memory in bytes."""
-        lines, summary, run = self.train(data, *options, environment=environment)
-        shutil.rmtree(run)
-        return statistics.median(line["seconds"] for line in lines[2:]), summary["peak_bytes"]
+    def epoch_seconds(self, data, *options, environment=None, prefix=()):
+        """Median seconds of a training step without the first two, and the largest memory of the process."""
+        told = self.train(data, *options, environment=environment, prefix=prefix)
+        shutil.rmtree(told["run"])
+        return statistics.median(line["seconds"] for line in told["lines"][2:]), told["process_bytes"]
 
     def program(self, name):
         """A benchmark program: beside the command in a build, under libexec when installed."""
@@ -201,6 +210,29 @@ def check_run(command, environment=None):
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
     if done.returncode != 0:
         raise Failed(f"{shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-800:]}")
+    return done.stdout
+
+
+def weights_digest(run):
+    """One hash of all float arrays of a run's best weights and last checkpoint, in the order of their names."""
+    program = """
+import glob, hashlib, sys, h5py
+digest, count = hashlib.sha256(), 0
+for path in sorted(glob.glob(sys.argv[1] + "/**/*.h5", recursive=True)):
+    if path.endswith(("best.h5", "checkpoint.h5")):
+        with h5py.File(path) as f:
+            names = []
+            f.visit(names.append)
+            for name in sorted(names):
+                if isinstance(f[name], h5py.Dataset) and f[name].dtype.kind == "f" and "seconds" not in name:
+                    digest.update(name.encode() + f[name][()].tobytes())
+                    count += 1
+print(digest.hexdigest() if count else "")
+"""
+    found = check_run([python_with("h5py"), "-c", program, run]).strip()
+    if not found:
+        raise Failed(f"no weights in '{run}'")
+    return found
 
 
 def python_with(*modules):

@@ -16,7 +16,7 @@ def measure(f):
     nodes = json.loads(f.gnntrain("info", data, "--json").stdout)["num_nodes"]
     test = {}
     for name, model in (("GCN", "gcn:64, gcn"), ("MLP", "linear:64, linear")):
-        test[name] = 100 * f.train(data, "--model", model, *RECIPE, "--threads", f.threads)[1]["test_metric"]
+        test[name] = 100 * f.train(data, "--model", model, *RECIPE, "--threads", f.threads)["test_metric"]
     f.row(f"Debian packages, {nodes} nodes", test["MLP"], test["GCN"], test["GCN"] - test["MLP"],
           ">= 8" if nodes > 30000 else "", "%", "baseline: MLP without edges; ratio: points between them", "count")
 

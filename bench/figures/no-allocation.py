@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# Figure: requests for memory (malloc, mmap and relatives, whoever makes them) that an epoch after the first costs
+"""The whole command runs under tests/spy/alloc_spy.c, for 20 and for 40 epochs, without checkpoints between; the difference
+divided by 20. A row says what the figure is when it is not 0."""
+import figure
+
+MODELS = ("gcn:16, gcn", "linear:16, linear", "gcn:16:norm=batch, gcn:16:norm=layer, gcn")
+
+
+def requests(f, spy, data, model, epochs):
+    out = f.fresh("count")
+    f.train(data, "--model", model, "--dropout", 0.5, "--epochs", epochs, "--seed", 1, "--seeds", 3, "--eval-every", 1,
+            "--threads", f.threads, environment={"LD_PRELOAD": str(spy), "GNT_SPY_OUT": str(out)})
+    return int(out.read_text())
+
+
+def measure(f):
+    spy = f.command.parent.parent / "lib/libgnt_alloc_spy.so"
+    if not spy.exists():
+        raise figure.Missing(f"no '{spy}': build with -DGNT_TESTS=ON")
+    data = f.folder / "graph.h5"
+    f.gnntrain("generate", "sbm", "--nodes", 2000, "--seed", 1, "-o", data)
+    for model in MODELS:
+        if f.wants(model):
+            counts = [requests(f, spy, data, model, epochs) for epochs in (20, 40)]
+            each = (counts[1] - counts[0]) / 20
+            f.row(model, 0, each, each, "<= 0", "request", f"{counts[0]} in 20 epochs, {counts[1]} in 40", "count")
+
+
+figure.run(measure)
