@@ -84,6 +84,38 @@ GNT_API gnt_status gntx_dataset_info(const gnt_dataset *data, gntx_json **out);
 /* {"num_errors", "num_warnings", "findings": [{"level": "error|warning|note", "text", "fix"}], "facts": {...}} */
 GNT_API gnt_status gntx_dataset_check(const gnt_dataset *data, gntx_json **out);
 
+/* How the ids of the input number nodes; AUTO looks at them (docs/file-format.md). */
+typedef enum gntx_import_ids {
+    GNTX_IDS_AUTO,
+    GNTX_IDS_DENSE,     /* 0, 1, ...: N = largest + 1, gaps are isolated nodes */
+    GNTX_IDS_ONE_BASED, /* the same from 1 */
+    GNTX_IDS_SPARSE,    /* any integers, in ascending order */
+    GNTX_IDS_TEXT       /* any strings, in order of appearance */
+} gntx_import_ids;
+
+typedef struct gntx_import_options {
+    char *format;       /* NULL or "": tell it by content; gntx_import_formats lists the names */
+    char *name;         /* which set of a folder, NULL: the only one */
+    bool directed;      /* keep the direction of formats that do not state one */
+    bool undirected;    /* make even a format that states direction undirected */
+    bool drop_loops;
+    int32_t ids;        /* gntx_import_ids */
+    int64_t num_nodes;  /* -1: from the data */
+    int32_t duplicates; /* of weighted arcs: 0 sum, 1 first, 2 error */
+    char *features, *labels; /* extra files of an edge list, a Matrix Market or a METIS file */
+} gntx_import_options;
+GNT_API const gnt_option *gntx_import_option_table(void);
+
+/* "debian: ...\nedgelist: ...\n": a format and what it is, one a line. */
+GNT_API const char *gntx_import_formats(void);
+
+/* Reads files or a folder ("-": standard input; "debian": this machine's package index) into a dataset. NULL options are
+ * the defaults, report may be NULL: {"format", "ids", "records", "dropped", "repeated", "loops", "reversed_added",
+ * "num_nodes", "num_arcs", "num_features", "num_classes", "isolated_from_gaps", "directed", "direction_stated", "seconds",
+ * "peak_bytes", "notes": [text]}. ERR_FORMAT and ERR_IO name file and line, ERR_USAGE options that do not fit. */
+GNT_API gnt_status gntx_import(gnt_context *ctx, const char *const *paths, int num_paths,
+                               const gntx_import_options *options, gnt_dataset **out, gntx_json **report);
+
 /* Generators: "karate\n..." as "name: what it is" lines; options of all kinds in one table (gntx_generate_options). An
  * option that a kind does not use and that is not at its default is ERR_USAGE. report may be NULL. */
 typedef struct gntx_generate_options {
