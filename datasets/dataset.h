@@ -127,6 +127,9 @@ gnt_status gnti_dataset_write(const gnt_dataset *data, const char *path);
 /* The split of that name; NULL: "public" or the only one. ERR_USAGE lists the names there are. */
 gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, const gnti_split **out);
 
+/* A copy that owns all it has, under the same uuid. */
+gnt_status gnti_dataset_copy(const gnt_dataset *data, gnt_dataset **out);
+
 /* The dataset of chosen nodes (distinct; ascending where there are several graphs), and the one in which node
  * i is renamed to rank[i]. Every optional member follows; /nodes/origin remembers the row in the first
  * dataset. */

@@ -68,6 +68,9 @@ gnt_status gnti_graph_is_symmetric(const gnti_graph *graph, bool *out);
 gnt_status gnti_graph_subgraph(const gnti_graph *graph, const int64_t *nodes, int64_t num_nodes,
                                int64_t **arc, gnti_graph **out);
 
+/* The inverse of a permutation, which is checked: nodes[rank[i]] = i. */
+gnt_status gnti_graph_invert(const int64_t *rank, int64_t num_nodes, int64_t **out);
+
 /* The graph with node i renamed to rank[i]. */
 gnt_status gnti_graph_permute(const gnti_graph *graph, const int64_t *rank, int64_t **arc, gnti_graph **out);
 

@@ -136,24 +136,36 @@ done:
     return st;
 }
 
-gnt_status gnti_graph_permute(const gnti_graph *graph, const int64_t *rank, int64_t **arc, gnti_graph **out)
+gnt_status gnti_graph_invert(const int64_t *rank, int64_t num_nodes, int64_t **out)
 {
     gnt_status st = GNT_OK;
     int64_t *nodes = NULL;
-    const int64_t n = graph->num_rows;
 
-    GNT_TRY(gnti_alloc_array(&nodes, n));
-    for (int64_t i = 0; i < n; i++)
+    GNT_TRY(gnti_alloc_array(&nodes, num_nodes));
+    for (int64_t i = 0; i < num_nodes; i++)
         nodes[i] = -1;
-    for (int64_t i = 0; i < n; i++) {
-        GNT_CHECK(rank[i] >= 0 && rank[i] < n, GNT_ERR_ARG,
+    for (int64_t i = 0; i < num_nodes; i++) {
+        GNT_CHECK(rank[i] >= 0 && rank[i] < num_nodes, GNT_ERR_ARG,
                   "node %lld gets the number %lld, numbers are 0 .. %lld", (long long)i, (long long)rank[i],
-                  (long long)n - 1);
+                  (long long)num_nodes - 1);
         GNT_CHECK(nodes[rank[i]] < 0, GNT_ERR_ARG, "nodes %lld and %lld both get the number %lld",
                   (long long)nodes[rank[i]], (long long)i, (long long)rank[i]);
         nodes[rank[i]] = i;
     }
-    GNT_TRY(gnti_graph_subgraph(graph, nodes, n, arc, out));
+    *out = nodes;
+    nodes = NULL;
+done:
+    gnti_free(nodes);
+    return st;
+}
+
+gnt_status gnti_graph_permute(const gnti_graph *graph, const int64_t *rank, int64_t **arc, gnti_graph **out)
+{
+    gnt_status st = GNT_OK;
+    int64_t *nodes = NULL;
+
+    GNT_TRY(gnti_graph_invert(rank, graph->num_rows, &nodes));
+    GNT_TRY(gnti_graph_subgraph(graph, nodes, graph->num_rows, arc, out));
 done:
     gnti_free(nodes);
     return st;
