@@ -71,7 +71,11 @@ GNT_API double gntx_clock_seconds(void);  /* never backwards */
 GNT_API int32_t gntx_num_cores(void);     /* that this process may use */
 GNT_API int64_t gntx_peak_bytes(void);    /* of the library's host memory so far */
 
-/* ---- charts and pages (report/) ---- */
+/* ---- charts and pages (report/, train/plot.c) ---- */
+/* Draws runs from what their folders keep: curves from metrics.jsonl, the confusion matrix and class names from
+ * summary.json, a comparison of test values. `out_path` ends in .svg or .html. ERR_IO names a file that is missing. */
+typedef enum gntx_plot_kind { GNTX_PLOT_ALL, GNTX_PLOT_CURVES, GNTX_PLOT_CONFUSION, GNTX_PLOT_COMPARE } gntx_plot_kind;
+GNT_API gnt_status gntx_plot(const char *const *runs, int num_runs, gntx_plot_kind kind, const char *out_path);
 
 /* ---- import, generate, check, info, split (datasets/) ---- */
 /* What the command asks of a dataset. Answers are JSON objects, freed with gntx_json_free: the command prints them with
