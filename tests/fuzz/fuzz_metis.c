@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzzes the reader of METIS graphs, compressed or not, up to a finished dataset. */
+#include "tests/fuzz/fuzz_target.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_import(&gnti_import_metis, "input", data, size);
+    return 0;
+}
