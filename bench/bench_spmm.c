@@ -147,11 +147,8 @@ done:
 static bool read_isa(int argc, char **argv, gnti_isa *out)
 {
     static const char *const levels[] = { "auto", "portable", "avx2", "avx512" };
-    const char *wanted = levels[0];
+    const char *wanted = bench_text(argc, argv, "isa", levels[0]);
 
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--isa") == 0)
-            wanted = i + 1 < argc ? argv[i + 1] : "";
     for (int level = 0; level < 4; level++) {
         *out = (gnti_isa)level;
         if (strcmp(wanted, levels[level]) == 0)

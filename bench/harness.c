@@ -54,22 +54,28 @@ void bench_print_times(const bench_times *t)
            t->p90, (int)t->repeats);
 }
 
+const char *bench_text(int argc, char **argv, const char *name, const char *fallback)
+{
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, name) == 0)
+            return i + 1 < argc ? argv[i + 1] : "";
+    return fallback;
+}
+
 int64_t bench_option(int argc, char **argv, const char *name, int64_t fallback, int64_t low, int64_t high)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], "--", 2) != 0 || strcmp(argv[i] + 2, name) != 0)
-            continue;
-        char *end = NULL;
-        long long value;
+    const char *text = bench_text(argc, argv, name, NULL);
+    char *end = NULL;
+    long long value;
 
-        errno = 0;
-        value = i + 1 < argc ? strtoll(argv[i + 1], &end, 10) : 0;
-        if (end == NULL || end == argv[i + 1] || *end != '\0' || errno != 0 || value < low || value > high) {
-            fprintf(stderr, "--%s takes a whole number from %lld to %lld, not '%s'\n", name, (long long)low,
-                    (long long)high, i + 1 < argc ? argv[i + 1] : "");
-            exit(2);
-        }
-        return value;
+    if (text == NULL)
+        return fallback;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < low || value > high) {
+        fprintf(stderr, "--%s takes a whole number from %lld to %lld, not '%s'\n", name, (long long)low,
+                (long long)high, text);
+        exit(2);
     }
-    return fallback;
+    return value;
 }

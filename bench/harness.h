@@ -29,4 +29,7 @@ void bench_print_times(const bench_times *t);
  * ends the program with exit code 2. */
 int64_t bench_option(int argc, char **argv, const char *name, int64_t fallback, int64_t low, int64_t high);
 
+/* The text behind --NAME among the arguments, or `fallback`. */
+const char *bench_text(int argc, char **argv, const char *name, const char *fallback);
+
 #endif

@@ -3,8 +3,9 @@
 
 A figure is a script NAME.py in this folder with a comment line "# Figure: what it shows" and a function measure(f), given to
 run() below. It prints a line a case, or with --json an object {figure, case, baseline, ours, ratio, goal, met, unit,
-measured, note}: baseline and ours are in `unit`, ratio is what `goal` speaks of (mostly, above ">=": baseline over ours; "<=": ours over
-baseline; else the note says), measured is where the numbers come from (wall clock: this machine's). met is null without a goal.
+measured, note}: baseline and ours are in `unit`; ratio is what `goal` speaks of (mostly, ">=": baseline over ours, "<=": ours
+over baseline, else the note says); measured is where the numbers come from (wall clock: this machine's; process: what the
+system counted; count: no clock). met is null without a goal.
 
 Environment: GNNTRAIN the command (else build/release/bin beside this folder, else the PATH); GNNTRAIN_PEERS the Python of the
 peers' environment (bench/peers/README.md); GNNTRAIN_BENCH_DATA where graphs are kept (else the user's cache folder);
@@ -105,8 +106,8 @@ class Figure:
         return pathlib.Path(tempfile.mkdtemp(prefix=name + "-", dir=self.folder)) / name
 
     def train(self, data, *options, environment=None, prefix=()):
-        """Trains into a fresh run folder; summary.json, with the lines of metrics.jsonl as "lines", the folder as "run" and the
-        largest memory of the process as "process_bytes"."""
+        """Trains into a fresh run folder; summary.json, with the lines of metrics.jsonl as "lines", the folder as "run" and
+        the largest memory of the process as "process_bytes"."""
         run = self.fresh()
         done = self.gnntrain("train", data, *options, "--run", run, environment=environment, prefix=prefix)
         summary = json.loads((run / "summary.json").read_text())
