@@ -3,11 +3,11 @@
 
 A figure is a script NAME.py in this folder with a comment line "# Figure: what it shows" and a function measure(f), given to
 run() below. It prints a line a case, or with --json an object {figure, case, baseline, ours, ratio, goal, met, unit,
-measured, note}: baseline and ours are in `unit`; ratio is what `goal` speaks of (mostly, ">=": baseline over ours, "<=": ours
-over baseline, else the note says); measured is where the numbers come from (wall clock: this machine's; process: what the
-system counted; count: no clock). met is null without a goal.
+measured, note}: baseline and ours are in `unit`; ratio is what `goal` speaks of (mostly, ">=": baseline over ours, "<=":
+ours over baseline, else the note says); measured is where the numbers come from (wall clock: this machine's; process: what
+the system counted; count: no clock). met is null without a goal.
 
-Environment: GNNTRAIN the command (else build/release/bin beside this folder, else the PATH); GNNTRAIN_PEERS the Python of the
+Environment: GNNTRAIN the command (else build/release/bin beside this folder, else the PATH); GNNTRAIN_BENCH_PEERS the Python of the
 peers' environment (bench/peers/README.md); GNNTRAIN_BENCH_DATA where graphs are kept (else the user's cache folder);
 GNT_SHARED_DATA the folder of public sets. Only the standard library is needed here. Exit 0: measured, whether a goal is met or
 not; 1: something failed; 2: something is missing, which is said.
@@ -130,12 +130,12 @@ class Figure:
     # ---- the peers' side
 
     def peers_python(self):
-        python = os.environ.get("GNNTRAIN_PEERS")
+        python = os.environ.get("GNNTRAIN_BENCH_PEERS")
         if not python:
-            raise Missing("GNNTRAIN_PEERS does not name the Python of the peers' environment; "
+            raise Missing("GNNTRAIN_BENCH_PEERS does not name the Python of the peers' environment; "
                           "bench/peers/README.md says how to make one")
         if not shutil.which(python):
-            raise Missing(f"GNNTRAIN_PEERS names '{python}', which cannot be run")
+            raise Missing(f"GNNTRAIN_BENCH_PEERS names '{python}', which cannot be run")
         return python
 
     def peer(self, script, *words, environment=None):
@@ -238,7 +238,7 @@ print(digest.hexdigest() if count else "")
 
 def python_with(*modules):
     """A Python that has these modules: the peers', Debian's, or the one running this."""
-    for python in (os.environ.get("GNNTRAIN_PEERS"), "/usr/bin/python3", sys.executable):
+    for python in (os.environ.get("GNNTRAIN_BENCH_PEERS"), "/usr/bin/python3", sys.executable):
         if python and shutil.which(python) and subprocess.run(
                 [python, "-c", "import " + ", ".join(modules)], capture_output=True).returncode == 0:
             return python

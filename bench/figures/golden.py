@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Figure: how far logits, gradients and losses are from the golden numbers, for every model that the ops express
 """Per tensor the largest |ours - golden| over the largest |golden|; of a gradient, where the file has it only in part, the
-first five entries, the largest one and the norm. Losses while training: the largest difference. The row has the worst tensor."""
+first five entries, the largest one and the norm. Losses while training: the largest difference."""
 import array
 import io
 import json
@@ -71,7 +71,8 @@ def one_model(f, case, data, name, golden, whole):
     errors = {p: gradient_error(values, wanted["gradients"][p], whole.get(f"{name}.grad.{p}"))
               for p, values in zip(wanted["parameter_shapes"], ours["gradients"].values())}
     worst = max(errors, key=errors.get)
-    f.row(f"{case}, gradients", 0, errors[worst], errors[worst], "<= 5e-5", "rel.", f"worst of {len(errors)}: {worst}", "count")
+    f.row(f"{case}, gradients", 0, errors[worst], errors[worst], "<= 5e-5", "rel.", f"worst of {len(errors)}: {worst}",
+          "count")
 
 
 def measure(f):
