@@ -38,7 +38,7 @@ typedef struct gnti_param_info {
 
 typedef struct gnti_params gnti_params;
 
-/* Space for M members on a device; training adds gradients and moments (number by the optimiser). */
+/* Space for M members on a device; training adds gradients and moments (number by the optimiser), num_moments -1: neither. */
 gnt_status gnti_params_create(const gnt_model *model, gnt_device *dev, int32_t num_members, int32_t num_moments, gnti_params **out);
 void gnti_params_free(gnti_params **params);
 /* Initial values of member m by its run seed (Philox, full name, row, column): equal alone and fused. */
@@ -105,10 +105,13 @@ enum {
     GNTI_PASS_FUSE = 16,
     GNTI_PASS_MEMORY = 32
 };
+/* "hoist,fuse" as bits; ERR_USAGE lists the passes there are. */
+gnt_status gnti_passes_parse(const char *list, uint32_t *out);
 typedef struct gnti_plan_config {
     uint32_t disabled_passes;
     int64_t row_capacity;     /* rows of the widest space; 0: set at bind */
-    int64_t expected_arcs;    /* for cost decisions */
+    int64_t expected_arcs;    /* for cost decisions and estimates */
+    int64_t expected_entries; /* non-zero features, for estimates of sparse ones */
     int32_t block_members;    /* g, 0: chosen by width and stored with the run */
     const char *choices;      /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
 } gnti_plan_config;
@@ -143,7 +146,8 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step);
 /* Waits. stats (M, 4): see gnt_loss_args; bad (M): 1 + parameter of the first gradient that is not finite. */
 gnt_status gnti_program_stats(gnti_program *p, double *stats, int32_t *bad);
 const char *gnti_program_bad_name(const gnti_program *p, int32_t bad);
-/* Logits of a member, (rows of the last space, C). Waits. */
+/* Logits of a member, (rows of the last space, C). Waits. Their memory is reused in training (the gradient of the loss
+ * takes it) unless gnti_tape_keep marked them: ERR_STATE then. */
 gnt_status gnti_program_read_logits(gnti_program *p, int32_t member, float *out);
 /* The value of a var that was marked to be kept (tests). */
 gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, float *out);

@@ -58,6 +58,7 @@ typedef struct gnt_layer_class {
     gnt_var (*forward)(const void *state, gnt_tape *t, const gnt_layer_input *in);
     bool square_only; /* several hops inside: sampled sources refuse it */
     bool no_graph;    /* never aggregates (linear): uses gnt_self only */
+    bool has_heads;   /* takes `width x heads`; others refuse heads */
 } gnt_layer_class;
 
 /* Registers a class under its name; the class is borrowed. ERR_ARG when the name is taken. */

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Instructions: what a node becomes once rows, buffers and offsets are known. Binding lowers all nodes again into the
+ * same slots, so that it allocates nothing for shapes that it has seen; running walks the list.
+ */
+#ifndef GNTI_NN_LOWER_H
+#define GNTI_NN_LOWER_H
+
+#include "nn/ir.h"
+
+typedef enum gnti_instr_kind {
+    GNTI_INSTR_GEMM,
+    GNTI_INSTR_SPMM,
+    GNTI_INSTR_NORM,
+    GNTI_INSTR_MAP,
+    GNTI_INSTR_REDUCE,
+    GNTI_INSTR_LOSS,
+    GNTI_INSTR_UPDATE,
+    GNTI_INSTR_CUSTOM_FORWARD,
+    GNTI_INSTR_CUSTOM_BACKWARD
+} gnti_instr_kind;
+
+enum { GNTI_INSTR_VIEWS = 16 };
+
+typedef struct gnti_instr {
+    gnti_instr_kind kind;
+    const gnti_node *node;
+    const gnt_spmm_plan *plan;
+    gnt_row_tree tree;
+    union {
+        gnt_gemm_args gemm;
+        gnt_spmm_args spmm;
+        gnt_norm_args norm;
+        gnt_map_args map;
+        gnt_reduce_args reduce;
+        gnt_loss_args loss;
+        gnt_optimizer_args update;
+        gnt_op_args custom;
+    } a;
+    gnt_mat_view views[GNTI_INSTR_VIEWS]; /* what pointers in the arguments point to */
+    const gnt_mat_view *grads[GNTI_CUSTOM_INPUTS];
+    bool accumulate[GNTI_CUSTOM_INPUTS];
+} gnti_instr;
+
+/* A cleared slot; NULL after a failed allocation, which the caller passes on. */
+gnt_status gnti_lower_new(gnti_lowering *lo, gnti_instr_kind kind, const gnti_node *n, gnti_instr **out);
+gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value);
+/* Columns first .. first + width - 1, and rows 0 .. rows - 1, of a view. */
+gnt_mat_view gnti_view_columns(gnt_mat_view v, int64_t first, int64_t width);
+const gnti_value *gnti_lower_value(const gnti_lowering *lo, int32_t value);
+/* Rows of a value as bound. */
+int64_t gnti_lower_rows(const gnti_lowering *lo, int32_t value);
+const gnt_buffer *gnti_lower_step(const gnti_lowering *lo);
+bool gnti_lower_is_training(const gnti_lowering *lo);
+int32_t gnti_lower_features(const gnti_lowering *lo); /* value of x */
+gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t ordinal, int32_t value);
+/* Fills the epilogue from a node; views go to the instruction's slots from `first` on. */
+gnt_epilogue gnti_lower_epilogue(const gnti_lowering *lo, gnti_instr *in, const gnti_node *n, int first);
+gnt_row_tree gnti_lower_tree(const gnti_lowering *lo, int32_t value);
+/* y = alpha a (a copy between views). */
+gnt_status gnti_lower_copy(gnti_lowering *lo, const gnti_node *n, gnt_mat_view a, gnt_mat_view y, float alpha);
+/* Before an op that adds to n->added: copies it to the output unless they share memory. */
+gnt_status gnti_lower_added(gnti_lowering *lo, const gnti_node *n);
+
+/* What is bound, for op_aggregate.c, op_sparse.c and op_loss.c. */
+typedef struct gnti_lower_operator {
+    const gnt_spmm_plan *forward, *transposed;
+    bool has_loop, has_self; /* vectors exist */
+} gnti_lower_operator;
+gnti_lower_operator gnti_lower_get_operator(const gnti_lowering *lo, int32_t adj);
+gnt_mat_view gnti_lower_vector(const gnti_lowering *lo, int32_t adj, gnti_vector vector);
+typedef struct gnti_lower_sparse {
+    const gnt_spmm_plan *forward, *transposed;
+    gnt_mat_view values, values_transposed; /* (entries, shared, 1) */
+    const gnt_buffer *rows, *columns, *rows_transposed, *columns_transposed;
+} gnti_lower_sparse;
+gnti_lower_sparse gnti_lower_get_sparse(const gnti_lowering *lo);
+void gnti_lower_loss_inputs(const gnti_lowering *lo, gnt_loss_args *a, gnti_instr *in);
+void gnti_lower_update_inputs(const gnti_lowering *lo, gnt_optimizer_args *a);
+
+/* The lower functions of the op table, each beside its op. */
+gnt_status gnti_lower_fill(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_matmul(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_aggregate(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_max_grad(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_add_mul(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_scale_by(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_act(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_act_grad(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_dropout_op(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_nothing(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_pad(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_concat(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_extend(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_reduce(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_norm(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_norm_grad(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_loss(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_update(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_custom(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_custom_grad(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_sparse_matmul(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_sparse_dropout(gnti_lowering *lo, const gnti_node *n);
+
+void gnti_grad_matmul(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_aggregate(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_add(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_mul(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_scale_by(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_act(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_dropout(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_slice(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_concat(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_self(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_norm(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_custom(gnti_autodiff *ad, const gnti_node *n);
+
+#endif

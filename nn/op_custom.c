@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* User-written ops (level 2): forward and backward on raw views of the device's memory. Rows of the output follow the
+ * first input. The class must be written for the device's backend, which planning checks: nothing is copied behind the
+ * user's back.
+ */
+#include "nn/lower.h"
+#include "nn/tape.h"
+
+gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs, int32_t num_inputs)
+{
+    int64_t widths[GNTI_CUSTOM_INPUTS], width;
+    const gnti_value *x;
+    gnti_node *n;
+    int32_t y;
+
+    if (!gnti_tape_takes(t, "custom", NULL, 0))
+        return (gnt_var){ 0 };
+    if (op == NULL || op->struct_size < sizeof *op || op->name == NULL || op->width == NULL || op->forward == NULL ||
+        op->backward == NULL || op->backend == NULL)
+        return gnti_tape_fail(t, GNT_ERR_ARG, "custom", "the op class lacks its size, name, backend, width, forward or backward");
+    if (num_inputs != op->num_inputs || num_inputs < 1 || num_inputs > GNTI_CUSTOM_INPUTS)
+        return gnti_tape_fail(t, GNT_ERR_ARG, op->name, "%d inputs given, the class takes %d (1 to %d are possible)",
+                              num_inputs, op->num_inputs, (int)GNTI_CUSTOM_INPUTS);
+    if (!gnti_tape_takes(t, op->name, inputs, num_inputs))
+        return (gnt_var){ 0 };
+    x = gnti_tape_value(t, inputs[0]);
+    for (int32_t i = 0; i < num_inputs; i++) {
+        const gnti_value *v = gnti_tape_value(t, inputs[i]);
+
+        widths[i] = v->width;
+        if (v->space != 0 && v->space != x->space)
+            return gnti_tape_fail(t, GNT_ERR_ARG, op->name, "input %d is in row space %d, input 1 in %d", i + 1,
+                                  v->space, x->space);
+    }
+    width = op->width(state, widths);
+    if (width < 1)
+        return gnti_tape_fail(t, GNT_ERR_ARG, op->name, "the widths of the inputs do not fit (first: %lld)",
+                              (long long)widths[0]);
+    y = gnti_ir_value(&t->ir, x->space, x->rows, width, false);
+    n = gnti_ir_node(&t->ir, GNTI_IR_CUSTOM, 0, 0, y);
+    n->num_in = num_inputs;
+    for (int32_t i = 0; i < num_inputs; i++)
+        n->in[i] = inputs[i].id;
+    n->custom = op;
+    n->custom_state = state;
+    return (gnt_var){ y };
+}
+
+void gnti_grad_custom(gnti_autodiff *ad, const gnti_node *n)
+{
+    const gnti_node f = *n;
+    gnti_ir *ir = ad->ir;
+    const int32_t g = gnti_autodiff_of(ad, f.out[0]);
+    int32_t grads[GNTI_CUSTOM_INPUTS] = { 0 };
+    gnti_node *back;
+
+    for (int32_t i = 0; i < f.num_in; i++)
+        if (gnti_autodiff_wants(ad, f.in[i]))
+            grads[i] = gnti_ir_like(ir, f.in[i], ir->values[f.in[i]].width);
+    back = gnti_ir_node(ir, GNTI_IR_CUSTOM_GRAD, 0, 0, 0);
+    back->num_in = f.num_in + 2;
+    back->num_out = f.num_in;
+    for (int32_t i = 0; i < f.num_in; i++) {
+        back->in[i] = f.in[i];
+        back->out[i] = grads[i];
+    }
+    back->in[f.num_in] = f.out[0];
+    back->in[f.num_in + 1] = g;
+    back->custom = f.custom;
+    back->custom_state = f.custom_state;
+    for (int32_t i = 0; i < f.num_in; i++)
+        if (grads[i] != 0)
+            gnti_autodiff_add(ad, f.in[i], grads[i]);
+}
+
+static gnt_status lower(gnti_lowering *lo, const gnti_node *n, int32_t num_inputs, int32_t output, gnti_instr **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_instr *in = NULL;
+
+    GNT_TRY(gnti_lower_new(lo, num_inputs == n->num_in ? GNTI_INSTR_CUSTOM_FORWARD : GNTI_INSTR_CUSTOM_BACKWARD, n, &in));
+    for (int32_t i = 0; i < num_inputs; i++)
+        in->views[i] = gnti_lower_view(lo, n->in[i]);
+    in->views[6] = gnti_lower_view(lo, output);
+    in->a.custom = (gnt_op_args){ .struct_size = sizeof in->a.custom,
+                                  .state = n->custom_state,
+                                  .num_inputs = num_inputs,
+                                  .in = in->views,
+                                  .out = &in->views[6] };
+    *out = in;
+done:
+    return st;
+}
+
+gnt_status gnti_lower_custom(gnti_lowering *lo, const gnti_node *n)
+{
+    gnti_instr *in = NULL;
+
+    return lower(lo, n, n->num_in, n->out[0], &in);
+}
+
+gnt_status gnti_lower_custom_grad(gnti_lowering *lo, const gnti_node *n)
+{
+    gnt_status st = GNT_OK;
+    gnti_instr *in = NULL;
+    const int32_t num_inputs = n->num_in - 2;
+
+    GNT_TRY(lower(lo, n, num_inputs, n->in[num_inputs], &in));
+    in->views[7] = gnti_lower_view(lo, n->in[num_inputs + 1]);
+    in->a.custom.out_grad = &in->views[7];
+    for (int32_t i = 0; i < num_inputs; i++) {
+        in->grads[i] = NULL;
+        in->accumulate[i] = false;
+        if (n->out[i] == 0)
+            continue;
+        in->views[8 + i] = gnti_lower_view(lo, n->out[i]);
+        in->grads[i] = &in->views[8 + i];
+    }
+    in->a.custom.in_grad = in->grads;
+    in->a.custom.in_grad_accumulate = in->accumulate;
+done:
+    return st;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running programs: bind, run, statistics, reading values. Binding grows capacities, lays memory out again when it had to,
+ * lowers, and computes hoisted values when operators or features are new. Running sends the step block and walks the
+ * instructions; it allocates nothing.
+ */
+#include "nn/program_state.h"
+
+#include <string.h>
+
+static void leave_workspace(gnti_program *p)
+{
+    if (p->workspace == NULL)
+        return;
+    if (--p->workspace->num_users == 0) {
+        gnti_buffer_free(&p->workspace->buf);
+        gnti_free(p->workspace);
+    }
+    p->workspace = NULL;
+}
+
+void gnti_program_free(gnti_program **p)
+{
+    gnti_program *q;
+
+    if (p == NULL || *p == NULL)
+        return;
+    q = *p;
+    gnti_bound_free(q);
+    leave_workspace(q);
+    gnti_lowering_free(&q->lowering);
+    gnti_buffer_free(&q->hoisted);
+    gnti_buffer_free(&q->temp);
+    gnti_buffer_free(&q->step);
+    gnti_buffer_free(&q->stats);
+    gnti_buffer_free(&q->bad);
+    gnti_stream_close(&q->stream);
+    gnti_ir_free(&q->ir);
+    for (int i = 0; i < GNTI_NUM_PASSES; i++)
+        gnti_text_free(&q->notes[i]);
+    gnti_arena_free(&q->arena);
+    gnti_free(q->infos);
+    gnti_free(q->hyper_values);
+    gnti_free(q->segments);
+    gnti_free(q->segment_param);
+    gnti_free(q->step_host);
+    gnti_free(q->spaces);
+    gnti_free(q->operators);
+    gnti_free(q);
+    *p = NULL;
+}
+
+/* ---- bind ---------------------------------------------------------------------------------------------------------- */
+
+/* Capacities follow the rows upwards; memory is laid out again when one grew. */
+static gnt_status grow(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+    bool grown = !p->laid_out;
+
+    for (int32_t s = 1; s <= p->ir.num_spaces; s++) {
+        if (p->spaces[s].rows > p->spaces[s].capacity) {
+            p->spaces[s].capacity = p->spaces[s].rows;
+            grown = true;
+        }
+    }
+    if (grown)
+        GNT_TRY(gnti_plan_memory(p));
+    p->laid_out = true;
+    if (p->workspace_bytes > p->workspace->bytes || p->workspace->buf == NULL) {
+        gnti_buffer_free(&p->workspace->buf);
+        p->workspace->bytes = 0;
+        p->workspace->version++;
+        GNT_TRY(gnti_buffer_alloc(p->dev, p->workspace_bytes > 0 ? p->workspace_bytes : 1, &p->workspace->buf));
+        p->workspace->bytes = p->workspace_bytes;
+    }
+done:
+    return st;
+}
+
+static gnt_status run_hoisted(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t i = 0; i < p->num_hoist_instrs; i++)
+        GNT_TRY(gnti_instr_run(p->stream, p->lowering.list[i]));
+    GNT_TRY(gnti_stream_finish(p->stream));
+    p->hoist_version++;
+done:
+    return st;
+}
+
+/* Buffers of hoisted values, unless a partner's serve. */
+static gnt_status alloc_hoisted(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+
+    p->hoisted_shared = gnti_program_match_hoisted(p);
+    if (p->hoisted_shared) {
+        gnti_buffer_free(&p->hoisted);
+        p->hoisted_allocated = 0;
+        p->partner_hoist_version = p->partner->hoist_version;
+        return GNT_OK;
+    }
+    if (p->hoisted_bytes > p->hoisted_allocated) {
+        gnti_buffer_free(&p->hoisted);
+        p->hoisted_allocated = 0;
+        GNT_TRY(gnti_buffer_alloc(p->dev, p->hoisted_bytes, &p->hoisted));
+        p->hoisted_allocated = p->hoisted_bytes;
+    }
+    if (p->temp_bytes > 0)
+        GNT_TRY(gnti_buffer_alloc(p->dev, p->temp_bytes, &p->temp));
+done:
+    return st;
+}
+
+/* Operators or features are new: rows, memory, hoisted values. */
+static gnt_status bind_data(gnti_program *p, const gnti_batch *batch)
+{
+    gnt_status st = GNT_OK;
+    const gnti_features *x = batch->x != NULL ? batch->x : p->x.host;
+
+    GNT_CHECK(batch->adj != NULL || p->bound, GNT_ERR_ARG, "the first binding lacks operators");
+    GNT_CHECK(x != NULL, GNT_ERR_ARG, "the first binding lacks features");
+    p->bound = false;
+    if (batch->adj != NULL)
+        GNT_TRY(gnti_bind_operators(p, batch->adj));
+    GNT_TRY(gnti_bind_features(p, x));
+    GNT_TRY(grow(p));
+    GNT_TRY(alloc_hoisted(p));
+    GNT_TRY(gnti_lower_program(p));
+    if (!p->hoisted_shared)
+        GNT_TRY(run_hoisted(p));
+    gnti_buffer_free(&p->temp);
+    gnti_release_features(p);
+done:
+    return st;
+}
+
+gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(p != NULL && batch != NULL, GNT_ERR_ARG, "program and batch must not be NULL");
+    GNT_CHECK(p->params != NULL, GNT_ERR_STATE, "a dry run cannot be bound");
+    if (batch->adj != NULL || batch->x != NULL || !p->bound)
+        GNT_TRY(bind_data(p, batch));
+    GNT_TRY(gnti_bind_loss(p, batch));
+    GNT_TRY(gnti_lower_program(p));
+    GNT_TRY(gnti_stream_finish(p->stream));
+    p->bound = true;
+done:
+    return st;
+}
+
+/* ---- run ----------------------------------------------------------------------------------------------------------- */
+
+gnt_status gnti_program_set_hyper(gnti_program *p, gnt_hyper h, int32_t member, float value)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(h.id > 0 && h.id < p->num_hypers && member >= 0 && member < p->ir.num_members, GNT_ERR_ARG,
+              "no hyper %d of member %d (there are %lld hypers, %d members)", h.id, member, (long long)p->num_hypers - 1,
+              p->ir.num_members);
+    p->hyper_values[(int64_t)h.id * p->ir.num_members + member] = value;
+done:
+    return st;
+}
+
+static gnt_status send_step(gnti_program *p, const gnti_step *step)
+{
+    const int32_t members = p->ir.num_members;
+    gnti_step_head *head = p->step_host;
+    gnti_philox_key *keys = (gnti_philox_key *)(head + 1);
+    float *hypers = (float *)(keys + members);
+
+    head->step = step->step;
+    head->num_hypers = p->num_hypers;
+    head->num_members = members;
+    for (int32_t m = 0; m < members; m++)
+        keys[m] = gnti_member_key(step->seeds != NULL ? step->seeds[m] : (uint64_t)m, 0);
+    memcpy(hypers, p->hyper_values, (size_t)(p->num_hypers * members) * sizeof *hypers);
+    if (step->live != NULL)
+        memcpy(hypers + p->num_hypers * members, step->live, (size_t)members);
+    else
+        memset(hypers + p->num_hypers * members, 1, (size_t)members);
+    return gnti_upload(p->stream, p->step, 0, p->step_host, p->step_bytes);
+}
+
+gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(p->bound, GNT_ERR_STATE, "the program is not bound");
+    GNT_CHECK(!p->hoisted_shared || p->partner->hoist_version == p->partner_hoist_version, GNT_ERR_STATE,
+              "the program whose hoisted values are shared was bound again: bind this one too");
+    if (p->workspace_version != p->workspace->version)
+        GNT_TRY(gnti_lower_program(p));
+    GNT_TRY(send_step(p, step));
+    for (int64_t i = p->num_hoist_instrs; i < p->lowering.count; i++)
+        GNT_TRY(gnti_instr_run(p->stream, p->lowering.list[i]));
+done:
+    return st;
+}
+
+/* ---- read ---------------------------------------------------------------------------------------------------------- */
+
+gnt_status gnti_program_stats(gnti_program *p, double *stats, int32_t *bad)
+{
+    gnt_status st = GNT_OK;
+    const size_t members = (size_t)p->ir.num_members;
+
+    if (stats != NULL)
+        GNT_TRY(gnti_download(p->stream, stats, p->stats, 0, members * 4 * sizeof *stats));
+    if (bad != NULL)
+        GNT_TRY(gnti_download(p->stream, bad, p->bad, 0, members * sizeof *bad));
+    GNT_TRY(gnti_stream_finish(p->stream));
+done:
+    return st;
+}
+
+const char *gnti_program_bad_name(const gnti_program *p, int32_t bad)
+{
+    return bad >= 1 && bad <= p->num_segments ? p->model->params[p->segment_param[bad - 1]].name : "";
+}
+
+/* Rows of one member, closed up. */
+static gnt_status read_view(gnti_program *p, const gnt_mat_view *v, int32_t member, float *out)
+{
+    gnt_status st = GNT_OK;
+    const int64_t m = v->members == 1 ? 0 : member, g = v->block_members;
+    const int64_t first = m / g * v->block_stride + m % g * v->member_stride;
+    const int64_t span = v->rows > 0 ? (v->rows - 1) * v->row_stride + v->width : 0;
+    const float *from = NULL;
+    float *copy = NULL;
+
+    GNT_TRY(gnti_stream_finish(p->stream));
+    if (v->rows == 0)
+        return GNT_OK;
+    from = gnt_buffer_host(v->buf);
+    if (from != NULL) {
+        from += (int64_t)(v->offset / sizeof(float)) + first;
+    } else {
+        GNT_TRY(gnti_alloc_array(&copy, span));
+        GNT_TRY(gnti_download(p->stream, copy, v->buf, v->offset + (size_t)first * sizeof(float), (size_t)span * sizeof(float)));
+        GNT_TRY(gnti_stream_finish(p->stream));
+        from = copy;
+    }
+    for (int64_t r = 0; r < v->rows; r++)
+        memcpy(out + r * v->width, from + r * v->row_stride, (size_t)v->width * sizeof(float));
+done:
+    gnti_free(copy);
+    return st;
+}
+
+gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, float *out)
+{
+    gnt_status st = GNT_OK;
+    const gnti_value *value;
+    gnt_mat_view view;
+
+    GNT_CHECK(p->bound, GNT_ERR_STATE, "the program is not bound");
+    GNT_CHECK(v.id > 0 && v.id < p->ir.num_values, GNT_ERR_ARG, "there is no value %d", v.id);
+    GNT_CHECK(member >= 0 && member < p->ir.num_members, GNT_ERR_ARG, "member %d is outside of 0 to %d", member,
+              p->ir.num_members - 1);
+    value = &p->ir.values[v.id];
+    GNT_CHECK((value->keep && value->storage != GNTI_IN_NOTHING) || value->storage == GNTI_IN_WEIGHTS, GNT_ERR_STATE,
+              "value %d does not outlive a run: mark it with gnti_tape_keep while recording", v.id);
+    GNT_CHECK(p->workspace_version == p->workspace->version, GNT_ERR_STATE, "the program has not run since it was bound");
+    view = gnti_lower_view(&p->lowering, v.id);
+    GNT_CHECK(view.buf != NULL, GNT_ERR_STATE, "value %d is not in memory", v.id);
+    GNT_TRY(read_view(p, &view, member, out));
+done:
+    return st;
+}
+
+gnt_status gnti_program_read_logits(gnti_program *p, int32_t member, float *out)
+{
+    return gnti_program_read_var(p, (gnt_var){ p->ir.logits }, member, out);
+}
+
+gnt_status gnti_program_get_choices(const gnti_program *p, char **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_text text = { 0 };
+
+    gnti_text_printf(&text, "g=%d", p->config.block_members);
+    GNT_TRY(gnti_text_take(&text, out));
+done:
+    return st;
+}
+
+/* ---- sharing ------------------------------------------------------------------------------------------------------- */
+
+gnt_status gnti_program_share(gnti_program *p, gnti_program *with)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(p != NULL && with != NULL && p != with, GNT_ERR_ARG, "two programs are needed");
+    GNT_CHECK(p->params != NULL && with->params != NULL && p->dev == with->dev, GNT_ERR_ARG,
+              "programs share only on one device");
+    leave_workspace(p);
+    p->workspace = with->workspace;
+    p->workspace->num_users++;
+    p->workspace_version = -1;
+    p->partner = with;
+    p->bound = false;
+done:
+    return st;
+}

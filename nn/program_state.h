@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a program: the planned form, its memory, what is bound, and the instructions.
+ *
+ * Memory: `workspace` (values of a step, offsets by the memory pass), `hoisted` (written when bound), `temp` (only while
+ * hoisted values are computed). The workspace may belong to several programs that never run at the same time.
+ */
+#ifndef GNTI_NN_PROGRAM_STATE_H
+#define GNTI_NN_PROGRAM_STATE_H
+
+#include "base/text.h"
+#include "nn/ir.h"
+#include "nn/lower.h"
+#include "nn/model.h"
+#include "nn/params.h"
+#include "nn/tape.h"
+
+typedef struct gnti_bound_space {
+    int64_t rows, capacity;
+    const gnt_buffer *ids; /* int64 global row ids, NULL: row r is node r */
+} gnti_bound_space;
+
+/* An operator on the device. */
+typedef struct gnti_bound_operator {
+    const gnti_operator *host; /* NULL: not bound */
+    int32_t same_as;           /* an earlier adj with the same operator, whose things these are; 0: own */
+    gnt_spmm_plan *forward, *transposed; /* transposed may equal forward */
+    gnt_buffer *vectors[4];              /* by gnti_vector */
+    gnt_buffer *ids;
+    gnti_graph *transpose; /* made here when the symmetric pass is off */
+} gnti_bound_operator;
+
+typedef struct gnti_bound_features {
+    const gnti_features *host;
+    gnt_buffer *dense;
+    gnt_spmm_plan *forward, *transposed;
+    gnti_graph *transpose;
+    gnt_buffer *values, *values_transposed, *rows, *columns, *rows_transposed, *columns_transposed;
+    float *ones;                       /* host arrays that buffers may wrap */
+    int32_t *row_of, *column_of_transposed;
+} gnti_bound_features;
+
+typedef struct gnti_bound_loss {
+    gnt_buffer *labels, *target, *weight, *class_weight;
+} gnti_bound_loss;
+
+typedef struct gnti_workspace {
+    gnt_buffer *buf;
+    size_t bytes;
+    int64_t version; /* grows whenever buf changes */
+    int32_t num_users;
+} gnti_workspace;
+
+struct gnti_lowering {
+    gnti_program *p;
+    gnti_instr **list; /* slots are kept */
+    int64_t count, capacity;
+};
+
+enum { GNTI_NUM_PASSES = 6, GNTI_MAX_SEGMENT_NAME = 96 };
+
+struct gnti_program {
+    gnt_context *ctx;
+    const gnt_model *model;
+    gnt_device *dev;
+    gnt_stream *stream;
+    gnti_params *params; /* NULL: a dry run */
+    gnti_param_info *infos; /* own layout of a dry run */
+    gnti_ir ir;
+    gnti_plan_config config;
+    int64_t fired[GNTI_NUM_PASSES];     /* how often a pass has changed something */
+    gnti_text notes[GNTI_NUM_PASSES];   /* what and why not */
+    gnti_hyper_info *hypers;            /* names are in the arena */
+    gnti_arena *arena;
+    int64_t num_hypers;
+    float *hyper_values; /* (H, M) */
+    gnti_update_config update;
+    bool has_update;
+    gnt_param_segment *segments;
+    int32_t *segment_param;
+    int32_t num_segments;
+    int32_t lr, corr1, corr2, clip; /* hypers, 0: none */
+
+    gnti_step_head *step_host; /* the block as it is sent */
+    size_t step_bytes;
+    gnt_buffer *step, *stats, *bad;
+
+    gnti_bound_space *spaces; /* by space */
+    gnti_bound_operator *operators; /* by adj */
+    gnti_bound_features x;
+    gnti_bound_loss loss;
+    bool bound;
+
+    gnti_workspace *workspace;
+    int64_t workspace_version;
+    gnti_program *partner; /* shares its workspace and hoisted values */
+    bool hoisted_shared;
+    int64_t hoist_version, partner_hoist_version;
+    gnt_buffer *hoisted, *temp;
+    size_t workspace_bytes, live_peak, hoisted_bytes, temp_bytes;
+    size_t hoisted_allocated;
+    bool laid_out;
+
+    gnti_lowering lowering;
+    int64_t num_hoist_instrs; /* the first ones run when bound */
+};
+
+/* ---- passes: program in, program out --------------------------------------------------------------------------- */
+typedef enum gnti_pass { GNTI_REASSOCIATE, GNTI_SPARSE_INPUT, GNTI_HOIST, GNTI_FUSE, GNTI_SYMMETRIC, GNTI_MEMORY } gnti_pass;
+bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass);
+const char *gnti_pass_name(gnti_pass pass);
+void gnti_pass_note(gnti_program *p, gnti_pass pass, const char *format, ...) GNT_PRINTF(3, 4);
+
+gnt_status gnti_plan_reassociate(gnti_program *p);
+gnt_status gnti_plan_sparse_input(gnti_program *p);
+gnt_status gnti_plan_hoist(gnti_program *p);
+gnt_status gnti_plan_fuse(gnti_program *p);
+void gnti_plan_blocks(gnti_program *p); /* g of every value */
+/* Offsets of all values for the spaces' capacities. */
+gnt_status gnti_plan_memory(gnti_program *p);
+
+/* ---- memory pass as a pure function (plan_memory.c) ------------------------------------------------------------- */
+typedef struct gnti_memory_item {
+    size_t bytes;
+    int64_t first, last; /* nodes, both inclusive */
+    size_t offset;       /* out */
+} gnti_memory_item;
+/* reuse false: one behind the other. Answers the total and the largest sum of live bytes. */
+gnt_status gnti_memory_place(gnti_memory_item *items, int64_t count, bool reuse, size_t *total, size_t *live_peak);
+
+/* Whether values' bytes are needed and how many, for capacities as they are. */
+size_t gnti_value_bytes(const gnti_program *p, int32_t value);
+/* Whether a value depends on nothing that changes between steps. Caller frees. */
+gnt_status gnti_ir_constant(const gnti_ir *ir, bool **out);
+
+/* ---- binding and lowering --------------------------------------------------------------------------------------- */
+gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj);
+gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x);
+gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch);
+void gnti_bound_free(gnti_program *p);
+/* After hoisted values were computed: gives back features that no step reads. */
+void gnti_release_features(gnti_program *p);
+gnt_status gnti_device_array(gnti_program *p, const void *host, size_t bytes, gnt_buffer **out);
+
+/* Whether the partner holds every hoisted value; then their offsets become the partner's. */
+bool gnti_program_match_hoisted(gnti_program *p);
+
+gnt_status gnti_lower_program(gnti_program *p);
+void gnti_lowering_free(gnti_lowering *lo);
+gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in);
+
+#endif
