@@ -166,6 +166,11 @@ done:
     return st;
 }
 
+gnt_hyper gnti_program_loss_norm(const gnti_program *p)
+{
+    return (gnt_hyper){ p->ir.loss_norm };
+}
+
 static gnt_status send_step(gnti_program *p, const gnti_step *step)
 {
     const int32_t members = p->ir.num_members;

@@ -141,6 +141,8 @@ typedef struct gnti_step {
 } gnti_step;
 /* Values of hypers for all members, kept until set again. */
 gnt_status gnti_program_set_hyper(gnti_program *p, gnt_hyper h, int32_t member, float value);
+/* The hyper that divides the loss: set it to 1 / sum of weights (times C for BCE, MSE) per member. */
+gnt_hyper gnti_program_loss_norm(const gnti_program *p);
 gnt_status gnti_program_run(gnti_program *p, const gnti_step *step);
 
 /* Waits. stats (M, 4): see gnt_loss_args; bad (M): 1 + parameter of the first gradient that is not finite. */
