@@ -239,3 +239,8 @@ void gnti_byte_source_free(gnti_byte_source **source)
     gnti_free(*source);
     *source = NULL;
 }
+
+const char *gnti_byte_source_library(void)
+{
+    return archive_version_string();
+}

@@ -36,4 +36,7 @@ gnt_status gnti_byte_source_peek(gnti_byte_source *source, const char **block, s
 
 void gnti_byte_source_free(gnti_byte_source **source);
 
+/* "libarchive 3.6.2": the library that runs. */
+const char *gnti_byte_source_library(void);
+
 #endif

@@ -4,8 +4,7 @@
  * Every call of the library goes through GNT_TRY_H5, which walks the error stack right after a failure (any
  * other call would clear it) and keeps the deepest description: that is the cause, what lies above only
  * repeats who called whom. Identifiers live inside one function and are closed at its end; a failed close is
- * no error but for the file's. The 2-suffixed functions are named, since Debian builds the library with
- * the 1.8 mapping.
+ * no error but for the file's. The 2-suffixed functions are named: Debian builds with the 1.8 mapping.
  */
 #include "datasets/h5_file.h"
 #include "datasets/h5_text.h"
@@ -21,6 +20,7 @@
 
 /* Values a chunk where chunks are needed; bytes kept of one HDF5 message. */
 enum { CHUNK_VALUES = 1 << 20, CAUSE_BYTES = 400 };
+const char *const gnti_h5_version = H5_VERS_INFO;
 
 struct gnti_h5 {
     hid_t id;

@@ -88,4 +88,7 @@ gnt_status gnti_h5_write_attribute(gnti_h5 *file, const char *path, const char *
                                    gnti_dtype_file type, const void *values,
                                    int64_t num); /* num -1: one, scalar; TEXT: char *const * */
 
+/* "HDF5 library version 1.10.8": the one that we were built with (the library refuses to run as another). */
+extern const char *const gnti_h5_version;
+
 #endif

@@ -163,6 +163,9 @@ GNT_API gnt_status gntx_devices(gntx_json **out);
 /* The options of gnt_trainer_config, one row a field. Texts of a config filled through the table are owned by it. */
 GNT_API const gnt_option *gntx_trainer_options(void);
 
+/* {"compiler", "features": [text], "libraries": {"HDF5": "1.10.8", ...}}. */
+GNT_API gnt_status gntx_build_info(gntx_json **out);
+
 /* What the run folder's summary.json holds after gnt_trainer_finish, without a run folder too. */
 GNT_API gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out);
 
