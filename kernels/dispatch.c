@@ -85,6 +85,17 @@ gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
     return BACKEND(dev)->alloc(dev, bytes, out);
 }
 
+gnt_status gnti_buffer_wrap(gnt_device *dev, const void *host, size_t bytes, gnt_buffer **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(BACKEND(dev)->wrap != NULL, GNT_ERR_UNSUPPORTED, "backend '%s' does not read host memory",
+              BACKEND(dev)->name);
+    GNT_TRY(BACKEND(dev)->wrap(dev, (void *)(uintptr_t)host, bytes, out));
+done:
+    return st;
+}
+
 void gnti_buffer_free(gnt_buffer **buf)
 {
     if (buf == NULL || *buf == NULL)

@@ -27,6 +27,7 @@ struct gnt_device {
 
 struct gnt_buffer {
     gnti_buffer_head head;
+    bool wrapped; /* a caller's memory */
 };
 
 struct gnt_stream {
@@ -68,6 +69,7 @@ gnt_status ref_open(int32_t index, const gnti_device_config *config, gnt_device 
 void cpu_close(gnt_device *dev);
 gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 gnt_status cpu_host_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host);
+gnt_status cpu_wrap(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out);
 void cpu_free(gnt_buffer *buf);
 gnt_status cpu_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
 gnt_status cpu_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);

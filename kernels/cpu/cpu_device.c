@@ -167,12 +167,27 @@ gnt_status cpu_host_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out, void 
     return st;
 }
 
+gnt_status cpu_wrap(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out)
+{
+    gnt_status st = GNT_OK;
+    gnt_buffer *buf = NULL;
+
+    GNT_TRY(gnti_calloc_bytes((void **)&buf, sizeof *buf));
+    buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes, .host = host };
+    buf->wrapped = true;
+    *out = buf;
+done:
+    return st;
+}
+
 void cpu_free(gnt_buffer *buf)
 {
     gnt_device *dev = (gnt_device *)buf->head.device; /* the device outlives its buffers and is ours */
 
-    atomic_fetch_sub(&dev->used_bytes, buf->head.bytes);
-    gnti_pages_free(buf->head.host, buf->head.bytes);
+    if (!buf->wrapped) {
+        atomic_fetch_sub(&dev->used_bytes, buf->head.bytes);
+        gnti_pages_free(buf->head.host, buf->head.bytes);
+    }
     gnti_free(buf);
 }
 
