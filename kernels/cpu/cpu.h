@@ -38,6 +38,12 @@ struct gnt_stream {
     size_t scratch_bytes;
 };
 
+struct cpu_spmm_split;
+struct gnt_spmm_plan {
+    gnti_plan_head head;
+    struct cpu_spmm_split *split; /* NULL in the oracle's plans */
+};
+
 static inline void *cpu_address(const gnt_buffer *buf, size_t offset)
 {
     return (char *)buf->head.host + offset;

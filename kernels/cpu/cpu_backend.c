@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two tables of the processor: "cpu", and "ref", the slow oracle on the same devices and buffers. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/cpu_spmm.h"
 
 #define CPU_COMMON                                                                                           \
     .version = GNT_VERSION, .list = cpu_list, .close = cpu_close, .alloc = cpu_alloc,                        \
@@ -22,8 +23,8 @@ const gnt_backend gnti_ref_backend = {
 const gnt_backend gnti_cpu_backend = {
     CPU_COMMON,           .name = "cpu",
     .priority = 1,        .open = cpu_open,
-    .gemm = ref_gemm,     .spmm_plan = ref_spmm_plan,
-    .spmm = ref_spmm,     .spmm_plan_free = ref_spmm_plan_free,
+    .gemm = ref_gemm,     .spmm_plan = cpu_spmm_plan,
+    .spmm = cpu_spmm,     .spmm_plan_free = cpu_spmm_plan_free,
     .norm = ref_norm,     .map = ref_map,
     .reduce = ref_reduce, .gather_rows = ref_gather_rows,
     .loss = ref_loss,     .optimizer_step = ref_optimizer_step,

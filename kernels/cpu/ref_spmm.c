@@ -6,10 +6,6 @@
 
 #include <math.h>
 
-struct gnt_spmm_plan {
-    gnti_plan_head head;
-};
-
 gnt_status ref_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out)
 {
     gnt_status st = GNT_OK;

@@ -164,6 +164,20 @@ static float relu_like(float value, int64_t r, int64_t c)
     return value < 0.0f ? 0.0f : value;
 }
 
+/* The gate is what an earlier activation and dropout stored: zero where it was dropped. */
+static void drop_gate(case_env *env, epilogue_parts *p)
+{
+    for (int side = 0; side < 2; side++) {
+        const gnt_map_args args = { .kind = GNT_MAP_DROPOUT,
+                                    .a = p->gate.view[side],
+                                    .y = p->gate.view[side],
+                                    .dropout = { .hyper = 0, .ordinal = 2 },
+                                    .step = p->step.buf[side] };
+
+        gnt_assert_ok(gnti_map(env->stream[side], &args));
+    }
+}
+
 static gnt_epilogue make_epilogue(const epilogue_parts *p, int side, unsigned bits, gnt_activation act)
 {
     gnt_epilogue e = GNT_EPILOGUE_NONE;
@@ -215,6 +229,8 @@ void cases_spmm_epilogue(case_env *env)
 
             if (act == GNT_ACT_RELU)
                 case_apply(&p.gate, relu_like);
+            if ((bits & 16) != 0)
+                drop_gate(env, &p);
             for (int side = 0; side < 2; side++) {
                 e[side] = make_epilogue(&p, side, bits, act);
                 k.epilogue[side] = &e[side];

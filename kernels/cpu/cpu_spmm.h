@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fast sparse product: its plan, a job of one column tile, and the row kernels of each vector level.
+ *
+ * A block of members is one wide row of x and y. A job sums rows of a tile of up to 256 columns:
+ *   y_r = factor_r (self_r s_r x_r + sum_e w_e s_j x_j),  j = columns[e], factor_r = alpha row_scale_r
+ * entries in order, one float32 accumulator a column; kernels take rows of at most 4096 entries (longer ones
+ * are cut by the driver) and use no fused multiply-add, so that every level gives the same bits.
+ */
+#ifndef GNTI_KERNELS_CPU_SPMM_H
+#define GNTI_KERNELS_CPU_SPMM_H
+
+#include "kernels/cpu/cpu.h"
+
+typedef struct cpu_spmm_job {
+    int64_t first; /* row r is offsets[r - first], y + (r - first) * y_stride */
+    const int64_t *offsets;
+    const int32_t *columns;
+    int64_t num_arcs;       /* prefetches stop here */
+    const float *weights;   /* (arcs) or NULL */
+    const float *src_scale; /* (sources), 1 apart, or NULL */
+    const float *x;
+    const float *self_x; /* row r's own source is self_x + r * x_stride; NULL: no self term */
+    const float *self;   /* (rows) or NULL: 1 */
+    const float *row_scale;
+    float alpha;
+    float *y;
+    int64_t x_stride, y_stride, width; /* width: columns of this tile */
+} cpu_spmm_job;
+
+typedef void (*cpu_spmm_rows)(const cpu_spmm_job *j, int64_t first_row, int64_t end_row);
+
+/* Kernels of a level: [scaled][vectors - 1][tail], scaled: with weights or src_scale. */
+enum { CPU_SPMM_MAX_VECTORS = 16 };
+typedef struct cpu_spmm_kernels {
+    int32_t vector_floats, max_vectors;
+    cpu_spmm_rows rows[2][CPU_SPMM_MAX_VECTORS][2];
+} cpu_spmm_kernels;
+
+extern const cpu_spmm_kernels cpu_spmm_kernels_portable, cpu_spmm_kernels_avx2, cpu_spmm_kernels_avx512;
+
+/* How the rows of a plan are given out: chunks with about equal arcs + rows; rows of many arcs in pieces of
+ * 4096. */
+typedef struct cpu_spmm_piece {
+    int64_t row, begin, end; /* entries */
+} cpu_spmm_piece;
+
+enum { CPU_SPMM_NUM_TILES = 4, CPU_SPMM_NUM_WIDTHS = 8, CPU_SPMM_TRIALS = 2 };
+
+/* Which column tile is quickest for a width: each is tried on the first calls, then the best one stays. */
+typedef struct cpu_spmm_choice {
+    int64_t width;
+    int32_t calls;
+    double seconds[CPU_SPMM_NUM_TILES]; /* the least so far */
+} cpu_spmm_choice;
+
+typedef struct cpu_spmm_split {
+    int64_t num_chunks;
+    int64_t *chunk; /* (num_chunks + 1) rows */
+    int64_t num_long;
+    int64_t *long_row;     /* (num_long) ascending: more than 4096 entries */
+    int64_t split_entries; /* long rows beyond this many are shared by threads, piece by piece */
+    int64_t num_pieces, num_split;
+    cpu_spmm_piece *piece; /* (num_pieces) of split rows */
+    int64_t *split_first;  /* (num_split + 1) first piece of each split row */
+    float *partial;        /* (num_pieces, CPU_SPMM_MAX_TILE) */
+    cpu_spmm_choice choice[CPU_SPMM_NUM_WIDTHS];
+} cpu_spmm_split;
+
+enum { CPU_SPMM_MAX_TILE = 256 };
+
+gnt_status cpu_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
+gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+void cpu_spmm_plan_free(gnt_spmm_plan *p);
+
+/* Every case that the row kernels do not take: largest term, bfloat16, scales with a stride. */
+void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+
+/* The tile to use for a call of this width, and what it took. */
+int cpu_spmm_choice_next(cpu_spmm_split *split, int64_t width, int64_t *out_tile);
+void cpu_spmm_choice_note(cpu_spmm_split *split, int slot, int64_t tile, double seconds);
+
+#endif
