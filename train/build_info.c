@@ -7,13 +7,15 @@
 #include "datasets/h5_file.h"
 #include "kernels/backend.h"
 
+#include <string.h>
+
 static gnt_status add_libraries(gnti_json *facts)
 {
     gnt_status st = GNT_OK;
     gnti_json *libraries = NULL;
 
     GNT_TRY(gnti_json_set_object(facts, "libraries", &libraries));
-    GNT_TRY(gnti_json_set_text(libraries, "HDF5", gnti_h5_version));
+    GNT_TRY(gnti_json_set_text(libraries, "HDF5", strrchr(gnti_h5_version, ' ') + 1));
     GNT_TRY(gnti_json_set_text(libraries, "archives", gnti_byte_source_library()));
 done:
     return st;
