@@ -26,7 +26,7 @@ for target in "${targets[@]}"; do
     mkdir -p "$found" "$new"
     echo "== fuzz_$name, $seconds seconds"
     # Leaks are looked for by the brutal tests: here the allocation hooks of HDF5 would be reported again and again.
-    if ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 "build/fuzz/bin/fuzz_$name" -max_total_time="$seconds" \
+    if UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 "build/fuzz/bin/fuzz_$name" -max_total_time="$seconds" \
         -rss_limit_mb=4096 -malloc_limit_mb=2048 -timeout=20 -max_len=65536 -artifact_prefix="$found/" -print_final_stats=1 \
         "$new" "$seeds" >"build/fuzz/$name.log" 2>&1; then
         grep -E 'stat::number_of_executed_units|stat::new_units_added' "build/fuzz/$name.log"
