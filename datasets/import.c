@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 static const gnti_importer *const IMPORTERS[] = {
+    &gnti_import_debian,
 
     &gnti_import_npz,           &gnti_import_linqs, &gnti_import_geom_gcn,
 
@@ -126,7 +127,7 @@ static gnt_status open_input(gnti_import_input *in)
     gnt_status st = GNT_OK;
     struct stat info;
 
-    if (in->num_paths != 1)
+    if (in->num_paths != 1 || gnti_import_debian.matches(in))
         goto done;
     if (stat(in->paths[0], &info) == 0 && S_ISDIR(info.st_mode)) {
         in->folder = in->paths[0];

@@ -88,17 +88,16 @@ done:
     return st;
 }
 
+/* Where a format lists each edge from both ends, it must do so. */
 static gnt_status check_undirected(const finisher *f)
 {
     gnt_status st = GNT_OK;
     bool symmetric = false;
 
     GNT_TRY(gnti_graph_is_symmetric(f->data->graph, &symmetric));
-    GNT_CHECK(
-        symmetric, GNT_ERR_FORMAT,
-        f->raw->both_directions_stored
-            ? "an edge is listed from one of its ends only, or with two weights, in a format that lists both"
-            : "an edge has two weights, one for each direction: --directed keeps both");
+    GNT_CHECK(symmetric, GNT_ERR_FORMAT,
+              "an edge is listed from one of its ends only, or with two weights, which format '%s' excludes",
+              f->report->format);
 done:
     return st;
 }
@@ -135,7 +134,7 @@ static gnt_status build_graph(finisher *f)
     GNT_CHECK(!raw->both_directions_stored || built.num_repeated == 0, GNT_ERR_FORMAT,
               "%lld neighbours are listed more than once, which format '%s' excludes",
               (long long)built.num_repeated, report->format);
-    if (!directed)
+    if (raw->both_directions_stored)
         GNT_TRY(check_undirected(f));
     report->directed = directed;
     report->direction_stated = raw->direction_stated;
