@@ -155,7 +155,7 @@ class Figure:
 
     def planetoid(self, name):
         """A public set with its public split, converted from the files of the folder of public sets."""
-        folder = shared_data() / "planetoid"
+        folder = shared_data() / "planetoid" / name
         if not folder.is_dir():
             raise Missing(f"no folder '{folder}': GNT_SHARED_DATA names the folder of public sets")
         path = self.folder / f"{name}.h5"
