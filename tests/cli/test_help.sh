@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Help, manual page and completion come from the tables: examples first, every example's options exist, names are unique,
+# the page has no error of troff, the completion completes.
+source "$(dirname "$0")/support.sh"
+
+run 0 --help
+out_has "gnntrain VERB --help" "Exit codes"
+sed -n '/^Verbs$/,/^$/p' out | awk 'NF > 1 { print $1 }' >verbs
+[ "$(wc -l <verbs)" -ge 4 ] || fail "few verbs"
+run 2
+out_has "Verbs"
+run 0 --version
+out_has "gnntrain " "compiler" "HDF5"
+
+while read -r verb; do
+    run 0 "$verb" --help
+    [ "$(sed -n 3p out)" = Examples ] || fail "help of $verb does not begin with examples"
+    out_has "Usage" "General" "--json" "-h, --help"
+    [ "$(sed -n '/^Examples$/,/^$/p' out | grep -c '^  gnntrain ')" -eq 2 ] || fail "$verb has not two examples"
+    [ -z "$(grep -oE '^ +(-., )? *--[a-z0-9-]+' out | grep -oE -- '--[a-z0-9-]+' | sort | uniq -d)" ] || fail "$verb has an option twice"
+    awk 'length > 110' out | grep -q . && fail "a line of the help of $verb is too long"
+    cp out help
+    sed -n '/^Examples$/,/^$/s/^  gnntrain //p' help >examples
+    while read -r example; do
+        eval "run 0 $example --print-config"
+    done <examples
+    run 0 "$verb" -h
+    cmp -s out help || fail "-h differs from --help"
+done <verbs
+
+# a verb that needs arguments answers none with its help
+run 2 import
+out_has "Examples" "--format"
+
+run 0 --man
+out_has ".TH GNNTRAIN 1" ".SH EXIT STATUS" ".SS gnntrain import"
+if command -v groff >/dev/null; then
+    groff -man -Tutf8 -ww out >page 2>complaints || true
+    [ ! -s complaints ] || { cat complaints; fail "troff complains"; }
+    grep -q 'format of the input' page || fail "the page lacks an option's help"
+fi
+
+run 0 --completion
+cp out completion.bash
+complete_words() { # WORD...: what the last word may become
+    bash -c 'source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gnntrain; printf "%s\n" "${COMPREPLY[@]}"' \
+        bash "$@"
+}
+[ "$(complete_words gnntrain impo)" = import ] || fail "verbs are not completed"
+[ "$(complete_words gnntrain bench --roun)" = --rounds ] || fail "options are not completed"
+complete_words gnntrain plot x --kind '' | grep -qx confusion || fail "words are not completed"
+[ "$(complete_words gnntrain plot complet)" = completion.bash ] || fail "file names are not completed"
+echo "help: all as expected"
