@@ -148,23 +148,23 @@ static gnt_status print_members(const gntx_json *object, int indent)
 {
     gnt_status st = GNT_OK;
     const int64_t count = gntx_json_length(object);
-    size_t width = 0;
+    char name[64];
+    int width = 0;
 
     for (int64_t i = 0; i < count; i++) {
-        const size_t n = strlen(gntx_json_key_at(object, i));
-
-        width = n > width ? n : width;
+        shown_name(gntx_json_key_at(object, i), name);
+        width = (int)strlen(name) > width ? (int)strlen(name) : width;
     }
     for (int64_t i = 0; i < count; i++) {
         const char *key = gntx_json_key_at(object, i);
 
-        GNT_TRY(print_value(key, gntx_json_find(object, key), indent, width > 28 ? 28 : (int)width));
+        GNT_TRY(print_value(key, gntx_json_find(object, key), indent, width > 28 ? 28 : width));
     }
 done:
     return st;
 }
 
-/* A list of leaves on one line, of anything else one item below the other. */
+/* Numbers on one line, anything else one item below the other. */
 static gnt_status print_list(const char *key, const gntx_json *list, int indent)
 {
     gnt_status st = GNT_OK;
@@ -181,7 +181,10 @@ static gnt_status print_list(const char *key, const gntx_json *list, int indent)
             GNT_TRY(print_list(key, item, indent + 2));
         } else {
             GNT_TRY(leaf_text(key, item, text, sizeof text));
-            printf("%*s%s%s", i == 0 ? indent + 2 : 1, "", text, i + 1 < count ? "" : "\n");
+            const bool is_text = gntx_json_to_text(item) != NULL;
+
+            printf("%*s%s%s", i == 0 || is_text ? indent + 2 : 1, "", text,
+                   i + 1 < count && !is_text ? "" : "\n");
         }
     }
 done:
@@ -198,7 +201,10 @@ static gnt_status print_value(const char *key, const gntx_json *value, int inden
         printf("%*s%s\n", indent, "", name);
         GNT_TRY(print_members(value, indent + 2));
     } else if (gntx_json_is_array(value)) {
-        printf("%*s%s%s\n", indent, "", name, gntx_json_length(value) == 0 ? "  none" : "");
+        if (gntx_json_length(value) == 0)
+            printf("%*s%-*s  none\n", indent, "", width, name);
+        else
+            printf("%*s%s\n", indent, "", name);
         GNT_TRY(print_list(key, value, indent));
     } else {
         GNT_TRY(leaf_text(key, value, text, sizeof text));
