@@ -17,4 +17,14 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/gnntrain
 
 if(TARGET gnntrain-cli)
   install(TARGETS gnntrain-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT CMAKE_CROSSCOMPILING) # man page and completion come from the command's own option tables
+    set(speak ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:gnntrain-cli>)
+    add_custom_command(OUTPUT gnntrain.1 gnntrain.bash DEPENDS gnntrain-cli VERBATIM
+      COMMAND ${speak} --man > gnntrain.1
+      COMMAND ${speak} --completion > gnntrain.bash)
+    add_custom_target(gnntrain-manual ALL DEPENDS gnntrain.1 gnntrain.bash)
+    install(FILES ${CMAKE_BINARY_DIR}/gnntrain.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${CMAKE_BINARY_DIR}/gnntrain.bash DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions
+      RENAME gnntrain)
+  endif()
 endif()
