@@ -62,6 +62,11 @@ bool gnti_source_is_square(const gnti_source *source)
     return source->square;
 }
 
+const gnti_operator *gnti_source_whole(const gnti_source *source)
+{
+    return source->whole;
+}
+
 double gnti_source_weight_sum(const float *weight, int64_t num_rows)
 {
     double sum = 0.0;

@@ -59,5 +59,7 @@ int64_t gnti_source_position(const gnti_source *source);
 int64_t gnti_source_max_rows(const gnti_source *source);
 int64_t gnti_source_expected_arcs(const gnti_source *source);
 bool gnti_source_is_square(const gnti_source *source); /* one row space for all layers */
+/* The operator of the whole graph, lent to evaluation; NULL when the source has made none. */
+const gnti_operator *gnti_source_whole(const gnti_source *source);
 
 #endif

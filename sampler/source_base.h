@@ -19,6 +19,7 @@ struct gnti_source {
     int64_t epoch, position, num_batches;
     int64_t max_rows, expected_arcs;
     bool square;
+    const gnti_operator *whole; /* of the whole graph, or NULL */
 };
 
 /* The induced subgraph of some nodes with its rows of everything. Zeroed before use. */

@@ -166,6 +166,9 @@ GNT_API const gnt_option *gntx_trainer_options(void);
 /* {"compiler", "features": [text], "libraries": {"HDF5": "1.10.8", ...}}. */
 GNT_API gnt_status gntx_build_info(gntx_json **out);
 
+/* The model card of a checkpoint or run. */
+GNT_API gnt_status gntx_model_card(const char *run, gntx_json **card);
+
 /* What the run folder's summary.json holds after gnt_trainer_finish, without a run folder too. */
 GNT_API gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out);
 

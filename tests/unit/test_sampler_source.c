@@ -90,6 +90,7 @@ static void test_full_batch_copies_nothing(void **state)
     (void)state;
     fixture_make(&f, GNT_PROP_SYMMETRIC, 1, 40, false);
     GNT_BRUTAL_OUT(gnti_source_create_full(&f.data, &s), s);
+    assert_ptr_equal(gnti_source_whole(s)->forward, f.graph);
     for (int64_t epoch = 0; epoch < 3; epoch++) {
         gnti_source_begin(s, epoch, 0);
         assert_false(gnti_source_ended(s));

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A trainer's checkpoints: saved between epochs (or where a stop cut one), found and restored by the same command.
+ *
+ * Epoch, step, batch number, weights, moments, best weights and the members' states decide all that comes next; random
+ * numbers are counters. So a resumed run computes the bits of an uninterrupted one.
+ */
+#include "train/checkpoint.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "train/run_folder.h"
+
+#include <string.h>
+
+static gnt_status take_arrays(gnti_checkpoint *cp, const gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    const bool sgd = tr->config.optimizer == GNTI_TRAIN_SGD;
+
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_WEIGHTS, GNTI_CP_WEIGHTS));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_BEST, GNTI_CP_BEST));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_MOMENT1, GNTI_CP_MOMENT1));
+    if (!sgd)
+        GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_MOMENT2, GNTI_CP_MOMENT2));
+    GNT_TRY(gnti_alloc_array(&cp->members, (int64_t)tr->num_members * GNTI_MEMBER_FIELDS));
+    memcpy(cp->members, tr->members, (size_t)tr->num_members * sizeof *tr->members);
+    GNT_TRY(gnti_alloc_array(&cp->sums, 2 * (int64_t)tr->num_members));
+    memcpy(cp->sums, tr->sums, (size_t)tr->num_members * sizeof *tr->sums);
+done:
+    return st;
+}
+
+gnt_status gnti_checkpoint_save(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_checkpoint *cp = NULL;
+    gnti_json *card = NULL;
+
+    if (tr->run == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_run_sync_metrics(tr->run));
+    GNT_TRY(gnti_checkpoint_shape(tr->params, tr->num_members, -1, &cp));
+    GNT_TRY(take_arrays(cp, tr));
+    GNT_TRY(gnti_checkpoint_make_meta(tr, -1, &cp->meta));
+    GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
+    GNT_TRY(
+        gnti_checkpoint_write(cp, card, gnti_run_checkpoint(tr->run), gnti_run_previous_checkpoint(tr->run)));
+    tr->saved_epoch = tr->epoch;
+    tr->saved_step = tr->step;
+done:
+    gnti_json_free(&card);
+    gnti_checkpoint_free(&cp);
+    return st;
+}
+
+gnt_status gnti_checkpoint_save_best(gnt_trainer *tr, int32_t member)
+{
+    gnt_status st = GNT_OK;
+    gnti_checkpoint *cp = NULL;
+    gnti_json *card = NULL;
+    char *path = NULL;
+
+    GNT_TRY(gnti_run_join(tr->run, member, "best.h5", &path));
+    GNT_TRY(gnti_checkpoint_shape(tr->params, tr->num_members, member, &cp));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, member, GNTI_BLOCK_BEST, GNTI_CP_WEIGHTS));
+    GNT_TRY(gnti_checkpoint_make_meta(tr, member, &cp->meta));
+    GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
+    GNT_TRY(gnti_checkpoint_write(cp, card, path, NULL));
+done:
+    gnti_json_free(&card);
+    gnti_checkpoint_free(&cp);
+    gnti_free(path);
+    return st;
+}
+
+/* Tells of a checkpoint that cannot be used; the error is forgotten if another one can. */
+static void report_damage(gnt_trainer *tr, const char *path, const char *next)
+{
+    gnti_log(GNT_LOG_WARN, "train", "checkpoint '%s' is damaged (%s), %s", path, gnt_last_error(), next);
+    (void)gnti_run_log(tr->run, "checkpoint '%s' is damaged (%s), %s", path, gnt_last_error(), next);
+}
+
+gnt_status gnti_checkpoint_find(gnt_trainer *tr, gnti_checkpoint **found)
+{
+    gnt_status st = GNT_OK;
+    gnti_checkpoint *cp = NULL;
+    const char *path = gnti_run_checkpoint(tr->run), *previous = gnti_run_previous_checkpoint(tr->run);
+    const bool has = gnti_file_exists(path), has_previous = gnti_file_exists(previous);
+
+    if (has) {
+        st = gnti_checkpoint_open(path, &cp);
+        if (st == GNT_ERR_FORMAT && has_previous) {
+            report_damage(tr, path, "the previous one is taken");
+        } else if (st == GNT_ERR_FORMAT) {
+            gnti_error_prefix("there is no previous checkpoint either, --resume never starts anew: ");
+            goto done;
+        }
+    }
+    if (cp == NULL && has_previous && (!has || st == GNT_ERR_FORMAT))
+        GNT_TRY(gnti_checkpoint_open(previous, &cp));
+    else if (st != GNT_OK)
+        goto done;
+    if (cp != NULL)
+        GNT_TRY(gnti_checkpoint_compare(cp, tr));
+    *found = cp;
+    cp = NULL;
+done:
+    gnti_checkpoint_free(&cp);
+    return st;
+}
+
+gnt_status gnti_checkpoint_take_choices(const gnti_checkpoint *cp, gnt_trainer *tr)
+{
+    const char *choices = gnti_json_to_text(gnti_json_find(cp->meta, "choices"));
+
+    return choices != NULL ? gnti_strdup(&tr->choices, choices) : GNT_OK;
+}
+
+gnt_status gnti_checkpoint_restore(const gnti_checkpoint *cp, gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    int64_t epoch = 0, step = 0, position = 0;
+    const bool sgd = tr->config.optimizer == GNTI_TRAIN_SGD;
+
+    GNT_TRY(gnti_json_get_int(cp->meta, "epoch", &epoch));
+    GNT_TRY(gnti_json_get_int(cp->meta, "step", &step));
+    GNT_TRY(gnti_json_get_int(cp->meta, "position", &position));
+    GNT_CHECK(epoch >= 0 && step >= 0 && position >= 0, GNT_ERR_FORMAT,
+              "checkpoint '%s' stands at epoch %lld, step %lld, batch %lld", cp->path, (long long)epoch,
+              (long long)step, (long long)position);
+    GNT_CHECK(cp->members != NULL && cp->sums != NULL && cp->num_members == tr->num_members, GNT_ERR_FORMAT,
+              "checkpoint '%s' does not hold the progress of %d members", cp->path, (int)tr->num_members);
+    GNT_TRY(
+        gnti_checkpoint_put_block(cp, GNTI_CP_WEIGHTS, -1, tr->params, tr->num_members, GNTI_BLOCK_WEIGHTS));
+    GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_BEST, -1, tr->params, tr->num_members, GNTI_BLOCK_BEST));
+    GNT_TRY(
+        gnti_checkpoint_put_block(cp, GNTI_CP_MOMENT1, -1, tr->params, tr->num_members, GNTI_BLOCK_MOMENT1));
+    if (!sgd)
+        GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_MOMENT2, -1, tr->params, tr->num_members,
+                                          GNTI_BLOCK_MOMENT2));
+    memcpy(tr->members, cp->members, (size_t)tr->num_members * sizeof *tr->members);
+    memcpy(tr->sums, cp->sums, (size_t)tr->num_members * sizeof *tr->sums);
+    tr->epoch = tr->saved_epoch = epoch;
+    tr->step = tr->saved_step = step;
+    tr->position = position;
+done:
+    return st;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a checkpoint says about itself, as JSON: enough to make the model again, to know whether data, split, model and
+ * settings of a later run are the same, and a model card for people.
+ *
+ * Settings that a later run may change: how long it goes on and where it writes. All others decide what the numbers are.
+ */
+#include "train/checkpoint.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/option.h"
+#include "base/sha256.h"
+#include "base/text.h"
+
+#include <string.h>
+
+const char *const gnti_act_words[GNTI_NUM_ACT_WORDS] = { "none",       "relu",    "elu",
+                                                         "leaky-relu", "sigmoid", "tanh" };
+const char *const gnti_norm_words[GNTI_NUM_NORM_WORDS] = { "none", "batch", "layer" };
+const char *const gnti_label_words[GNTI_NUM_LABEL_WORDS] = { "none", "class", "multi", "regression" };
+static const char *const free_settings[] = { "epochs", "run", "checkpoint-every", "resume", "time-limit" };
+
+gnt_status gnti_model_sha256(const gnt_model *model, char out[65])
+{
+    gnt_status st = GNT_OK;
+    gnt_model_config c;
+    gnti_text t = { 0 };
+    char *text = NULL;
+
+    gnti_model_get_config(model, &c);
+    gnti_text_printf(&t,
+                     "%s\nact %d norm %d dropout %.17g input %.17g residual %d in %lld out %lld labels %d",
+                     gnti_model_text(model), (int)c.act, (int)c.norm, c.dropout, c.input_dropout,
+                     (int)c.residual, (long long)gnti_model_in_width(model),
+                     (long long)gnti_model_out_width(model), (int)gnti_model_label_kind(model));
+    GNT_TRY(gnti_text_take(&t, &text));
+    GNT_TRY(gnti_sha256_of(text, strlen(text), out));
+done:
+    gnti_free(text);
+    return st;
+}
+
+static gnt_status put_model(const gnt_model *model, gnti_json *meta)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+    gnt_model_config c;
+    char hash[GNTI_SHA256_HEX_BYTES];
+
+    gnti_model_get_config(model, &c);
+    GNT_TRY(gnti_model_sha256(model, hash));
+    GNT_TRY(gnti_json_set_object(meta, "model", &o));
+    GNT_TRY(gnti_json_set_text(o, "text", gnti_model_text(model)));
+    GNT_TRY(gnti_json_set_text(o, "act", gnti_act_words[c.act]));
+    GNT_TRY(gnti_json_set_text(o, "norm", gnti_norm_words[c.norm]));
+    GNT_TRY(gnti_json_set_number(o, "dropout", c.dropout));
+    GNT_TRY(gnti_json_set_number(o, "input_dropout", c.input_dropout));
+    GNT_TRY(gnti_json_set_bool(o, "residual", c.residual));
+    GNT_TRY(gnti_json_set_int(o, "num_features", gnti_model_in_width(model)));
+    GNT_TRY(gnti_json_set_int(o, "num_classes", gnti_model_out_width(model)));
+    GNT_TRY(gnti_json_set_text(o, "labels", gnti_label_words[gnti_model_label_kind(model)]));
+    GNT_TRY(gnti_json_set_int(o, "num_parameters", gnt_model_num_parameters(model)));
+    GNT_TRY(gnti_json_set_text(o, "sha256", hash));
+done:
+    return st;
+}
+
+static gnt_status put_data(const gnt_dataset *data, gnti_json *meta)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL, *names = NULL;
+    char graph[GNTI_SHA256_HEX_BYTES], content[GNTI_SHA256_HEX_BYTES];
+
+    memcpy(graph, data->graph_sha256, sizeof graph);
+    memcpy(content, data->content_sha256, sizeof content);
+    if (content[0] == 0 || graph[0] == 0)
+        GNT_TRY(gnti_dataset_sums(data, graph, content));
+    GNT_TRY(gnti_json_set_object(meta, "data", &o));
+    GNT_TRY(gnti_json_set_text(o, "path", data->path));
+    GNT_TRY(gnti_json_set_text(o, "content_sha256", content));
+    GNT_TRY(gnti_json_set_text(o, "graph_sha256", graph));
+    GNT_TRY(gnti_json_set_int(o, "num_nodes", data->num_nodes));
+    GNT_TRY(gnti_json_set_int(o, "num_arcs", data->graph->num_arcs));
+    GNT_TRY(gnti_json_set_bool(o, "directed", data->directed));
+    if (data->y.names != NULL) {
+        GNT_TRY(gnti_json_set_array(o, "classes", &names));
+        for (int64_t c = 0; c < data->y.num_classes; c++)
+            GNT_TRY(gnti_json_append_text(names, data->y.names[c]));
+    }
+done:
+    return st;
+}
+
+static gnt_status put_split(const gnti_prepared *p, gnti_json *meta)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_TRY(gnti_json_set_object(meta, "split", &o));
+    GNT_TRY(gnti_json_set_text(o, "name", p->split->name));
+    GNT_TRY(gnti_json_set_bool(o, "inductive", p->split->inductive));
+    GNT_TRY(gnti_json_set_int(o, "train", p->split->num_nodes[GNTI_TRAIN]));
+    GNT_TRY(gnti_json_set_int(o, "valid", p->split->num_nodes[GNTI_VALID]));
+    GNT_TRY(gnti_json_set_int(o, "test", p->split->num_nodes[GNTI_TEST]));
+    GNT_TRY(gnti_json_set_text(o, "sha256", p->split_sha256));
+done:
+    return st;
+}
+
+/* The text of a setting, "" when a text is not set. Numbers fit into buffer. */
+static gnt_status setting_text(const gnt_option *o, const gnt_trainer_config *config, char *buffer,
+                               size_t bytes, const char **out)
+{
+    gnt_status st = GNT_OK;
+
+    if (o->kind == GNT_OPTION_KIND_TEXT || o->kind == GNT_OPTION_KIND_LIST) {
+        const char *text = *(const char *const *)((const char *)config + o->offset);
+
+        *out = text != NULL ? text : "";
+    } else {
+        GNT_TRY(gnti_option_get(o, config, buffer, bytes));
+        *out = buffer;
+    }
+done:
+    return st;
+}
+
+static gnt_status put_config(const gnt_trainer_config *config, gnti_json *meta)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+    char buffer[64];
+
+    GNT_TRY(gnti_json_set_object(meta, "config", &o));
+    for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++) {
+        const gnt_option *row = &gnti_trainer_table[i];
+        const char *text = NULL;
+
+        if (row->kind == GNT_OPTION_KIND_END)
+            continue;
+        GNT_TRY(setting_text(row, config, buffer, sizeof buffer, &text));
+        GNT_TRY(gnti_json_set_text(o, row->name, text));
+    }
+done:
+    return st;
+}
+
+static gnt_status put_params(const gnti_params *params, gnti_json *meta)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *list = NULL, *o = NULL;
+
+    GNT_TRY(gnti_json_set_array(meta, "params", &list));
+    for (int32_t i = 0; i < gnti_params_count(params); i++) {
+        const gnti_param_info *info = gnti_params_info(params, i);
+
+        GNT_TRY(gnti_json_append_object(list, &o));
+        GNT_TRY(gnti_json_set_text(o, "name", info->name));
+        GNT_TRY(gnti_json_set_int(o, "in", info->in));
+        GNT_TRY(gnti_json_set_int(o, "out", info->out));
+    }
+done:
+    return st;
+}
+
+gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *meta = NULL, *seeds = NULL;
+    const int32_t first = member < 0 ? 0 : member, end = member < 0 ? tr->num_members : member + 1;
+
+    GNT_TRY(gnti_json_create_object(&meta));
+    GNT_TRY(gnti_json_set_int(meta, "num_members", end - first));
+    GNT_TRY(gnti_json_set_array(meta, "seeds", &seeds));
+    for (int32_t m = first; m < end; m++)
+        GNT_TRY(gnti_json_append_int(seeds, (int64_t)tr->seeds[m]));
+    GNT_TRY(gnti_json_set_int(meta, "epoch", tr->epoch));
+    GNT_TRY(gnti_json_set_int(meta, "step", tr->step));
+    GNT_TRY(gnti_json_set_int(meta, "position", tr->position));
+    GNT_TRY(gnti_json_set_text(meta, "metric", gnti_metric_name(tr->metric)));
+    GNT_TRY(gnti_json_set_text(meta, "choices", tr->choices));
+    GNT_TRY(put_model(tr->model, meta));
+    GNT_TRY(put_data(tr->data, meta));
+    GNT_TRY(put_split(&tr->prepared, meta));
+    GNT_TRY(put_config(&tr->config, meta));
+    GNT_TRY(put_params(tr->params, meta));
+    *out = meta;
+    meta = NULL;
+done:
+    gnti_json_free(&meta);
+    return st;
+}
+
+static gnt_status put_members(const gnt_trainer *tr, gnti_json *card)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *list = NULL, *o = NULL;
+
+    GNT_TRY(gnti_json_set_array(card, "metrics", &list));
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        GNT_TRY(gnti_json_append_object(list, &o));
+        GNT_TRY(gnti_json_set_int(o, "seed", (int64_t)tr->seeds[m]));
+        GNT_TRY(gnti_json_set_text(o, "metric", gnti_metric_name(tr->metric)));
+        GNT_TRY(gnti_json_set_int(o, "best_epoch", (int64_t)tr->members[m].best_epoch));
+        GNT_TRY(gnti_json_set_number(o, "valid_metric", tr->members[m].best_valid_metric));
+        GNT_TRY(gnti_json_set_number(o, "test_metric", tr->test_metric[m]));
+    }
+done:
+    return st;
+}
+
+gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, const gnti_json *meta, gnti_json **out)
+{
+    gnt_status st = GNT_OK;
+    static const char *const tasks[] = { "none", "node classification, one class a node",
+                                         "node classification, several labels a node", "node regression" };
+    static const char *const copied[] = { "model", "data", "split", "config", "seeds" };
+    gnti_json *card = NULL, *o = NULL;
+    char now[GNTI_CLOCK_UTC_BYTES];
+
+    gnti_clock_utc(now);
+    GNT_TRY(gnti_json_create_object(&card));
+    GNT_TRY(gnti_json_set_text(card, "task", tasks[tr->data->y.kind]));
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        GNT_TRY(gnti_json_set_copy(card, copied[i], gnti_json_find(meta, copied[i])));
+    GNT_TRY(put_members(tr, card));
+    GNT_TRY(gnti_json_set_object(card, "software", &o));
+    GNT_TRY(gnti_json_set_text(o, "gnntrain", GNT_VERSION));
+    GNT_TRY(gnti_json_set_object(card, "hardware", &o));
+    GNT_TRY(gnti_json_set_text(o, "device",
+                               ((const gnti_backend_head *)gnti_context_device(tr->ctx))->backend->name));
+    GNT_TRY(gnti_json_set_text(card, "created", now));
+    GNT_TRY(gnti_json_set_number(card, "seconds", gnti_clock_seconds() - tr->started));
+    GNT_TRY(gnti_json_set_text(
+        card, "limits",
+        "measured on the split named above; other graphs need the same features and classes"));
+    *out = card;
+    card = NULL;
+done:
+    gnti_json_free(&card);
+    return st;
+}
+
+/* meta.section.key of the checkpoint against now; both are shown. */
+static gnt_status compare_hash(const gnti_checkpoint *cp, const gnti_json *now, const char *section,
+                               const char *key, const char *name)
+{
+    gnt_status st = GNT_OK;
+    const char *was = NULL, *is = NULL, *was_name = NULL, *is_name = NULL;
+
+    GNT_CHECK(gnti_json_find(cp->meta, section) != NULL, GNT_ERR_FORMAT,
+              "checkpoint '%s' says nothing about its %s", cp->path, section);
+    GNT_TRY(gnti_json_get_text(gnti_json_find(cp->meta, section), key, &was));
+    GNT_TRY(gnti_json_get_text(gnti_json_find(now, section), key, &is));
+    was_name = gnti_json_to_text(gnti_json_find(gnti_json_find(cp->meta, section), name));
+    is_name = gnti_json_to_text(gnti_json_find(gnti_json_find(now, section), name));
+    GNT_CHECK(
+        strcmp(was, is) == 0, GNT_ERR_FORMAT,
+        "the run was started with %s '%s' (sha256 %s) but now it is '%s' (sha256 %s), checkpoint '%s': take "
+        "another run folder, or --resume never",
+        section, was_name != NULL ? was_name : "", was, is_name != NULL ? is_name : "", is, cp->path);
+done:
+    return st;
+}
+
+/* Whether a setting may be another one than before. The length may, unless the schedule is stretched over it. */
+static bool is_free(const char *name, const gnt_trainer_config *config)
+{
+    const bool stretched =
+        (config->schedule == GNTI_SCHEDULE_COSINE || config->schedule == GNTI_SCHEDULE_WARMUP_COSINE) &&
+        config->schedule_epochs == 0;
+
+    if (strcmp(name, "epochs") == 0 && stretched)
+        return false;
+    for (size_t i = 0; i < sizeof free_settings / sizeof free_settings[0]; i++)
+        if (strcmp(name, free_settings[i]) == 0)
+            return true;
+    return false;
+}
+
+gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *now = NULL;
+    const gnti_json *was = gnti_json_find(cp->meta, "config");
+    char buffer[64];
+
+    GNT_TRY(gnti_json_create_object(&now));
+    GNT_TRY(put_model(tr->model, now));
+    GNT_TRY(put_data(tr->data, now));
+    GNT_TRY(put_split(&tr->prepared, now));
+    GNT_TRY(compare_hash(cp, now, "data", "content_sha256", "path"));
+    GNT_TRY(compare_hash(cp, now, "split", "sha256", "name"));
+    GNT_TRY(compare_hash(cp, now, "model", "sha256", "text"));
+    for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++) {
+        const gnt_option *row = &gnti_trainer_table[i];
+        const char *is = NULL, *then = NULL;
+
+        if (row->kind == GNT_OPTION_KIND_END || is_free(row->name, &tr->config))
+            continue;
+        then = was != NULL ? gnti_json_to_text(gnti_json_find(was, row->name)) : NULL;
+        GNT_TRY(setting_text(row, &tr->config, buffer, sizeof buffer, &is));
+        GNT_CHECK(then == NULL || strcmp(then, is) == 0, GNT_ERR_USAGE,
+                  "the run was started with --%s '%s' but now it is '%s', checkpoint '%s': take another run "
+                  "folder, or "
+                  "--resume never",
+                  row->name, then, is, cp->path);
+    }
+done:
+    gnti_json_free(&now);
+    return st;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gntx_predict: classes, probabilities or embeddings of every node of a graph, computed layer by layer over the whole
+ * graph. Rows come in the order of the file that the user imported: after a rewrite in chunk order, /nodes/origin leads
+ * back to it.
+ */
+#include <gnntrain/experimental.h>
+
+#include "base/alloc.h"
+#include "train/predict_table.h"
+
+#include <string.h>
+
+static const gnt_option predict_table[] = {
+    GNT_OPTION_WORD("what", gntx_predict_options, what, 0, "classes|probabilities|embeddings",
+                    "classes, their probabilities, or the input of the last layer"),
+    GNT_OPTION_INT("seed", gntx_predict_options, seed, -1, -1, 9007199254740992.0,
+                   "which of several seeds, -1: the mean of their probabilities"),
+    GNT_OPTION_TEXT("data", gntx_predict_options, data, NULL,
+                    "dataset; the one of the training when not given"),
+    GNT_OPTION_END,
+};
+
+const gnt_option *gntx_predict_option_table(void)
+{
+    return predict_table;
+}
+
+enum { WHAT_CLASSES, WHAT_PROBABILITIES, WHAT_EMBEDDINGS };
+enum { FORMAT_NONE, FORMAT_CSV, FORMAT_NPY, FORMAT_H5 };
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static gnt_status find_format(const char *path, int *out)
+{
+    gnt_status st = GNT_OK;
+
+    *out = ends_with(path, ".csv")   ? FORMAT_CSV
+           : ends_with(path, ".npy") ? FORMAT_NPY
+           : ends_with(path, ".h5")  ? FORMAT_H5
+                                     : FORMAT_NONE;
+    GNT_CHECK(*out != FORMAT_NONE, GNT_ERR_USAGE, "'%s' ends with none of .csv, .npy, .h5", path);
+done:
+    return st;
+}
+
+/* The node of each output row when /nodes/origin says that rows were moved; NULL else. */
+static gnt_status find_order(const gnt_dataset *data, int64_t **out)
+{
+    gnt_status st = GNT_OK;
+    const gnti_array *origin = gnti_dataset_find_array(data, "/nodes/origin");
+    int64_t *order = NULL;
+
+    if (origin == NULL || origin->dtype != GNTI_FILE_I64 || origin->rows != data->num_nodes)
+        goto done;
+    GNT_TRY(gnti_alloc_array(&order, data->num_nodes));
+    for (int64_t i = 0; i < data->num_nodes; i++)
+        order[i] = -1;
+    for (int64_t i = 0; i < data->num_nodes; i++) {
+        const int64_t row = ((const int64_t *)origin->data)[i];
+
+        if (row < 0 || row >= data->num_nodes || order[row] >= 0)
+            goto done; /* a subgraph, not a renaming: the file's own order */
+        order[row] = i;
+    }
+    *out = order;
+    order = NULL;
+done:
+    gnti_free(order);
+    return st;
+}
+
+/* Scores of members first .. end - 1 in the mean: probabilities, or outputs of a regression. (N, num_classes) */
+static gnt_status mean_scores(const gnti_trained *t, int32_t first, int32_t end, double **out)
+{
+    gnt_status st = GNT_OK;
+    const int64_t n = t->data->num_nodes, width = t->num_classes;
+    double *sum = NULL, *row = NULL;
+    float *logits = NULL;
+    size_t cells = 0;
+
+    GNT_TRY(gnti_mul_size((size_t)n, (size_t)width, &cells));
+    GNT_TRY(gnti_calloc_array(&sum, (int64_t)cells));
+    GNT_TRY(gnti_alloc_array(&row, width));
+    for (int32_t m = first; m < end; m++) {
+        gnti_free(logits);
+        logits = NULL;
+        GNT_TRY(gnti_trained_logits(t, m, &logits));
+        for (int64_t i = 0; i < n; i++) {
+            if (t->label_kind != GNT_LABELS_REGRESSION)
+                gnti_probabilities(logits + i * width, width, t->label_kind, row);
+            for (int64_t c = 0; c < width; c++)
+                sum[i * width + c] +=
+                    (t->label_kind == GNT_LABELS_REGRESSION ? (double)logits[i * width + c] : row[c]) /
+                    (double)(end - first);
+        }
+    }
+    *out = sum;
+    sum = NULL;
+done:
+    gnti_free(sum);
+    gnti_free(row);
+    gnti_free(logits);
+    return st;
+}
+
+/* From mean scores to what is written: the likeliest class (the first on ties), 0 and 1 of labels, or the scores. */
+static gnt_status fill_values(const gnti_trained *t, bool probabilities, const double *scores,
+                              int32_t **classes, float **values)
+{
+    gnt_status st = GNT_OK;
+    const int64_t n = t->data->num_nodes, width = t->num_classes;
+
+    if (t->label_kind == GNT_LABELS_CLASS && !probabilities) {
+        GNT_TRY(gnti_alloc_array(classes, n));
+        for (int64_t i = 0; i < n; i++) {
+            int32_t best = 0;
+
+            for (int64_t c = 1; c < width; c++)
+                best = scores[i * width + c] > scores[i * width + best] ? (int32_t)c : best;
+            (*classes)[i] = best;
+        }
+        goto done;
+    }
+    GNT_TRY(gnti_alloc_array(values, n * width));
+    for (int64_t i = 0; i < n * width; i++)
+        (*values)[i] = t->label_kind == GNT_LABELS_MULTI && !probabilities ? (scores[i] > 0.5 ? 1.0f : 0.0f)
+                                                                           : (float)scores[i];
+done:
+    return st;
+}
+
+static gnt_status fill_hidden(const gnti_trained *t, int32_t member, float **values)
+{
+    gnt_status st = GNT_OK;
+    size_t cells = 0;
+
+    GNT_TRY(
+        gnti_mul_size((size_t)t->data->num_nodes, (size_t)gnti_evaluator_hidden_width(t->evaluator), &cells));
+    GNT_TRY(gnti_alloc_array(values, (int64_t)cells));
+    GNT_TRY(gnti_evaluator_read_hidden(t->evaluator, member, *values));
+done:
+    return st;
+}
+
+static gnt_status make_report(const gnti_trained *t, const gnti_predict_table *table, const char *path,
+                              int32_t members, gnti_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(gnti_json_set_text(o, "checkpoint", t->cp->path));
+    GNT_TRY(gnti_json_set_text(o, "data", t->data->path));
+    GNT_TRY(gnti_json_set_text(o, "output", path));
+    GNT_TRY(gnti_json_set_text(o, "what", table->column));
+    GNT_TRY(gnti_json_set_int(o, "rows", table->num_rows));
+    GNT_TRY(gnti_json_set_int(o, "columns", table->classes != NULL ? 1 : table->width));
+    GNT_TRY(gnti_json_set_int(o, "members", members));
+    *out = o;
+    o = NULL;
+done:
+    gnti_json_free(&o);
+    return st;
+}
+
+static gnt_status write_table(const gnti_predict_table *table, int format, const char *path)
+{
+    return format == FORMAT_CSV   ? gnti_predict_write_csv(table, path)
+           : format == FORMAT_NPY ? gnti_predict_write_npy(table, path)
+                                  : gnti_predict_write_h5(table, path);
+}
+
+/* Everything behind the opened run: values, table, file, report. */
+static gnt_status predict(const gnti_trained *t, const gntx_predict_options *options, const char *path,
+                          int format, gnti_json **report)
+{
+    gnt_status st = GNT_OK;
+    const bool hidden = options->what == WHAT_EMBEDDINGS, likely = options->what == WHAT_PROBABILITIES;
+    int32_t first = 0, end = t->num_members, *classes = NULL;
+    int64_t *order = NULL;
+    double *scores = NULL;
+    float *values = NULL;
+    gnti_predict_table table;
+
+    if (options->seed >= 0) {
+        GNT_TRY(gnti_trained_find_seed(t, options->seed, &first));
+        end = first + 1;
+    }
+    GNT_CHECK(!hidden || end - first == 1, GNT_ERR_USAGE,
+              "embeddings of %d seeds cannot be averaged: choose one with seed", (int)(end - first));
+    GNT_CHECK(!likely || t->label_kind != GNT_LABELS_REGRESSION, GNT_ERR_USAGE,
+              "the model predicts numbers, not classes: it has no probabilities");
+    GNT_TRY(find_order(t->data, &order));
+    if (hidden) {
+        GNT_TRY(fill_hidden(t, first, &values));
+    } else {
+        GNT_TRY(mean_scores(t, first, end, &scores));
+        GNT_TRY(fill_values(t, likely, scores, &classes, &values));
+    }
+    table =
+        (gnti_predict_table){ .data = t->data,
+                              .order = order,
+                              .num_rows = t->data->num_nodes,
+                              .width = hidden ? gnti_evaluator_hidden_width(t->evaluator) : t->num_classes,
+                              .classes = classes,
+                              .values = values,
+                              .class_names = hidden ? NULL : t->class_names,
+                              .column = hidden   ? "embedding"
+                                        : likely ? "probability"
+                                                 : "prediction" };
+    GNT_TRY(make_report(t, &table, path, end - first, report));
+    GNT_TRY(write_table(&table, format, path));
+done:
+    gnti_free(classes);
+    gnti_free(values);
+    gnti_free(scores);
+    gnti_free(order);
+    return st;
+}
+
+gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                        const char *out_path, gntx_json **report)
+{
+    gnt_status st = GNT_OK;
+    gnti_trained t = { 0 };
+    gnti_json *o = NULL;
+    int format = FORMAT_NONE;
+    const gntx_predict_options standard = { .what = WHAT_CLASSES, .seed = -1 };
+
+    GNT_CHECK(ctx != NULL && out_path != NULL && report != NULL, GNT_ERR_ARG,
+              "context, out_path and report must not be NULL");
+    options = options != NULL ? options : &standard;
+    GNT_CHECK(options->what >= WHAT_CLASSES && options->what <= WHAT_EMBEDDINGS, GNT_ERR_ARG,
+              "kind %d of predictions is unknown", (int)options->what);
+    GNT_TRY(find_format(out_path, &format));
+    GNT_TRY(gnti_trained_open(ctx, run, options->data, options->what == WHAT_EMBEDDINGS, &t));
+    GNT_TRY(predict(&t, options, out_path, format, &o));
+    *report = (gntx_json *)o;
+    o = NULL;
+done:
+    gnti_json_free(&o);
+    gnti_trained_free(&t);
+    return st;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Predictions as CSV (RFC 4180), NumPy .npy (format 1.0, little-endian, C order) and HDF5 (/id, /prediction or another
+ * name; readable in one line of h5py).
+ */
+#include "train/predict_table.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "datasets/h5_value.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NPY_HEADER_BYTES = 128 };
+
+static int64_t node_of(const gnti_predict_table *t, int64_t row)
+{
+    return t->order != NULL ? t->order[row] : row;
+}
+
+/* A CSV field, in quotes when it needs them. */
+static gnt_status write_field(gnti_file_writer *w, const char *text)
+{
+    gnt_status st = GNT_OK;
+
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        GNT_TRY(gnti_file_writer_printf(w, "%s", text));
+        goto done;
+    }
+    GNT_TRY(gnti_file_writer_write(w, "\"", 1));
+    for (; *text != 0; text++)
+        GNT_TRY(gnti_file_writer_write(w, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1));
+    GNT_TRY(gnti_file_writer_write(w, "\"", 1));
+done:
+    return st;
+}
+
+static gnt_status write_id(gnti_file_writer *w, const gnt_dataset *data, int64_t node, bool quoted)
+{
+    gnt_status st = GNT_OK;
+
+    if (data->id_text != NULL && quoted)
+        GNT_TRY(write_field(w, data->id_text[node]));
+    else if (data->id_text != NULL)
+        GNT_TRY(gnti_file_writer_printf(w, "%s", data->id_text[node]));
+    else
+        GNT_TRY(gnti_file_writer_printf(w, "%lld", (long long)(data->id != NULL ? data->id[node] : node)));
+done:
+    return st;
+}
+
+static gnt_status write_csv_head(gnti_file_writer *w, const gnti_predict_table *t)
+{
+    gnt_status st = GNT_OK;
+    char name[64];
+
+    GNT_TRY(gnti_file_writer_printf(w, "id"));
+    if (t->classes != NULL)
+        GNT_TRY(gnti_file_writer_printf(w, ",%s", t->column));
+    for (int64_t c = 0; t->classes == NULL && c < t->width; c++) {
+        snprintf(name, sizeof name, "%s_%lld", t->column, (long long)c);
+        GNT_TRY(gnti_file_writer_write(w, ",", 1));
+        GNT_TRY(write_field(w, t->class_names != NULL ? t->class_names[c] : name));
+    }
+    GNT_TRY(gnti_file_writer_write(w, "\n", 1));
+done:
+    return st;
+}
+
+static gnt_status write_csv_row(gnti_file_writer *w, const gnti_predict_table *t, int64_t node)
+{
+    gnt_status st = GNT_OK;
+    char number[GNTI_NUMBER_BYTES];
+
+    GNT_TRY(write_id(w, t->data, node, true));
+    if (t->classes != NULL) {
+        GNT_TRY(gnti_file_writer_write(w, ",", 1));
+        if (t->class_names != NULL)
+            GNT_TRY(write_field(w, t->class_names[t->classes[node]]));
+        else
+            GNT_TRY(gnti_file_writer_printf(w, "%d", (int)t->classes[node]));
+    }
+    for (int64_t c = 0; t->classes == NULL && c < t->width; c++) {
+        gnti_format_float(t->values[node * t->width + c], number);
+        GNT_TRY(gnti_file_writer_printf(w, ",%s", number));
+    }
+    GNT_TRY(gnti_file_writer_write(w, "\n", 1));
+done:
+    return st;
+}
+
+gnt_status gnti_predict_write_csv(const gnti_predict_table *t, const char *path)
+{
+    gnt_status st = GNT_OK;
+    gnti_file_writer *w = NULL;
+
+    GNT_TRY(gnti_file_writer_open(path, &w));
+    GNT_TRY(write_csv_head(w, t));
+    for (int64_t r = 0; r < t->num_rows; r++)
+        GNT_TRY(write_csv_row(w, t, node_of(t, r)));
+    GNT_TRY(gnti_file_writer_commit(&w));
+done:
+    gnti_file_writer_abandon(&w);
+    return st;
+}
+
+/* Magic, version, length of the header, then a Python dictionary padded so that the data start at a multiple of 64. */
+static gnt_status write_npy_head(gnti_file_writer *w, const gnti_predict_table *t)
+{
+    gnt_status st = GNT_OK;
+    char head[NPY_HEADER_BYTES + 1], shape[64];
+    int used = 0;
+
+    if (t->classes != NULL)
+        snprintf(shape, sizeof shape, "(%lld,)", (long long)t->num_rows);
+    else
+        snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)t->num_rows, (long long)t->width);
+    memset(head, ' ', sizeof head);
+    memcpy(head, "\x93NUMPY\x01\x00", 8);
+    head[8] = (char)(NPY_HEADER_BYTES - 10);
+    head[9] = 0;
+    used =
+        snprintf(head + 10, NPY_HEADER_BYTES - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
+                 t->classes != NULL ? "<i4" : "<f4", shape);
+    head[10 + used] = ' ';
+    head[NPY_HEADER_BYTES - 1] = '\n';
+    GNT_TRY(gnti_file_writer_write(w, head, NPY_HEADER_BYTES));
+done:
+    return st;
+}
+
+static gnt_status write_ids_beside(const gnti_predict_table *t, const char *path)
+{
+    gnt_status st = GNT_OK;
+    gnti_file_writer *w = NULL;
+    gnti_text name = { 0 };
+    char *ids = NULL;
+
+    gnti_text_printf(&name, "%s.ids.txt", path);
+    GNT_TRY(gnti_text_take(&name, &ids));
+    GNT_TRY(gnti_file_writer_open(ids, &w));
+    for (int64_t r = 0; r < t->num_rows; r++) {
+        GNT_TRY(write_id(w, t->data, node_of(t, r), false));
+        GNT_TRY(gnti_file_writer_write(w, "\n", 1));
+    }
+    GNT_TRY(gnti_file_writer_commit(&w));
+done:
+    gnti_file_writer_abandon(&w);
+    gnti_free(ids);
+    return st;
+}
+
+gnt_status gnti_predict_write_npy(const gnti_predict_table *t, const char *path)
+{
+    gnt_status st = GNT_OK;
+    gnti_file_writer *w = NULL;
+
+    if (t->data->id != NULL || t->data->id_text != NULL)
+        GNT_TRY(write_ids_beside(t, path));
+    GNT_TRY(gnti_file_writer_open(path, &w));
+    GNT_TRY(write_npy_head(w, t));
+    for (int64_t r = 0; r < t->num_rows; r++) {
+        const int64_t node = node_of(t, r);
+
+        if (t->classes != NULL)
+            GNT_TRY(gnti_file_writer_write(w, &t->classes[node], sizeof *t->classes));
+        else
+            GNT_TRY(
+                gnti_file_writer_write(w, t->values + node * t->width, (size_t)t->width * sizeof *t->values));
+    }
+    GNT_TRY(gnti_file_writer_commit(&w));
+done:
+    gnti_file_writer_abandon(&w);
+    return st;
+}
+
+static gnt_status write_h5_ids(const gnti_predict_table *t, gnti_h5 *file)
+{
+    gnt_status st = GNT_OK;
+    const char **texts = NULL;
+    int64_t *ids = NULL;
+
+    if (t->data->id_text != NULL) {
+        GNT_TRY(gnti_alloc_array(&texts, t->num_rows));
+        for (int64_t r = 0; r < t->num_rows; r++)
+            texts[r] = t->data->id_text[node_of(t, r)];
+        GNT_TRY(gnti_h5_write_values(file, "/id", GNTI_FILE_TEXT, 1, &t->num_rows, texts));
+        goto done;
+    }
+    GNT_TRY(gnti_alloc_array(&ids, t->num_rows));
+    for (int64_t r = 0; r < t->num_rows; r++)
+        ids[r] = t->data->id != NULL ? t->data->id[node_of(t, r)] : node_of(t, r);
+    GNT_TRY(gnti_h5_write_values(file, "/id", GNTI_FILE_I64, 1, &t->num_rows, ids));
+done:
+    gnti_free(texts);
+    gnti_free(ids);
+    return st;
+}
+
+static gnt_status write_h5_values(const gnti_predict_table *t, gnti_h5 *file)
+{
+    gnt_status st = GNT_OK;
+    const size_t item = t->classes != NULL ? sizeof *t->classes : (size_t)t->width * sizeof *t->values;
+    const char *from = t->classes != NULL ? (const char *)t->classes : (const char *)t->values;
+    const int64_t dims[] = { t->num_rows, t->width };
+    char path[32], *rows = NULL;
+    size_t bytes = 0;
+
+    GNT_TRY(gnti_mul_size((size_t)t->num_rows, item, &bytes));
+    GNT_TRY(gnti_alloc_bytes((void **)(void *)&rows, bytes));
+    for (int64_t r = 0; r < t->num_rows; r++)
+        memcpy(rows + (size_t)r * item, from + (size_t)node_of(t, r) * item, item);
+    snprintf(path, sizeof path, "/%s", t->column);
+    GNT_TRY(gnti_h5_write_values(file, path, t->classes != NULL ? GNTI_FILE_I32 : GNTI_FILE_F32,
+                                 t->classes != NULL ? 1 : 2, dims, rows));
+    if (t->class_names != NULL) {
+        const int64_t num = t->width;
+
+        GNT_TRY(gnti_h5_write_values(file, "/classes", GNTI_FILE_TEXT, 1, &num, t->class_names));
+    }
+done:
+    gnti_free(rows);
+    return st;
+}
+
+gnt_status gnti_predict_write_h5(const gnti_predict_table *t, const char *path)
+{
+    gnt_status st = GNT_OK;
+    gnti_h5 *file = NULL;
+
+    GNT_TRY(gnti_h5_create(path, &file));
+    GNT_TRY(gnti_h5_set_text(file, "/", "format", "gnntrain-predictions"));
+    GNT_TRY(gnti_h5_set_text(file, "/", "format_version", "1.0"));
+    GNT_TRY(write_h5_ids(t, file));
+    GNT_TRY(write_h5_values(t, file));
+    GNT_TRY(gnti_h5_commit(&file, NULL));
+done:
+    gnti_h5_close(&file);
+    return st;
+}

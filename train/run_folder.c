@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The run folder: its paths, its log, and the removal of what an earlier run left. Paths are made once, so that writing
+ * a line of metrics allocates nothing.
+ */
+#include "train/run_folder.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/option.h"
+#include "base/text.h"
+#include "train/checkpoint.h"
+#include "train/run_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOG_LINE_BYTES = 2048, NAME_BYTES = 48 };
+
+static gnt_status make_place(gnti_run_place *p, const char *folder)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_strdup(&p->folder, folder));
+    GNT_TRY(gnti_path_join(folder, "metrics.jsonl", &p->jsonl));
+    GNT_TRY(gnti_path_join(folder, "metrics.csv", &p->csv));
+    GNT_TRY(gnti_path_join(folder, "summary.json", &p->summary));
+    GNT_TRY(gnti_path_join(folder, "best.h5", &p->best));
+    GNT_TRY(gnti_folder_create(folder));
+done:
+    return st;
+}
+
+static gnt_status make_seed_places(gnti_run *run, const uint64_t *seeds)
+{
+    gnt_status st = GNT_OK;
+    char *folder = NULL;
+
+    for (int32_t m = 0; m < run->num_members; m++) {
+        char name[NAME_BYTES];
+
+        snprintf(name, sizeof name, "seed-%llu", (unsigned long long)seeds[m]);
+        GNT_TRY(gnti_path_join(run->top.folder, name, &folder));
+        GNT_TRY(make_place(&run->seeds[m], folder));
+        gnti_free(folder);
+        folder = NULL;
+    }
+done:
+    gnti_free(folder);
+    return st;
+}
+
+gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_members, gnti_run **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_run *run = NULL;
+
+    GNT_TRY(gnti_calloc_array(&run, 1));
+    GNT_TRY(make_place(&run->top, path));
+    GNT_TRY(gnti_path_join(path, "checkpoint.h5", &run->checkpoint));
+    GNT_TRY(gnti_path_join(path, "checkpoint.prev.h5", &run->previous));
+    GNT_TRY(gnti_path_join(path, "log.txt", &run->log));
+    GNT_TRY(gnti_path_join(path, "config.yaml", &run->config));
+    run->num_members = num_members;
+    if (num_members > 1) {
+        GNT_TRY(gnti_calloc_array(&run->seeds, num_members));
+        GNT_TRY(make_seed_places(run, seeds));
+    }
+    GNT_TRY(gnti_run_append(run->log, "", 0)); /* a folder that cannot be written to shows now */
+    *out = run;
+    run = NULL;
+done:
+    gnti_run_free(&run);
+    return st;
+}
+
+static void free_place(gnti_run_place *p)
+{
+    gnti_free(p->folder);
+    gnti_free(p->jsonl);
+    gnti_free(p->csv);
+    gnti_free(p->summary);
+    gnti_free(p->best);
+}
+
+void gnti_run_free(gnti_run **run)
+{
+    if (run == NULL || *run == NULL)
+        return;
+    free_place(&(*run)->top);
+    for (int32_t m = 0; (*run)->seeds != NULL && m < (*run)->num_members; m++)
+        free_place(&(*run)->seeds[m]);
+    gnti_free((*run)->seeds);
+    gnti_free((*run)->checkpoint);
+    gnti_free((*run)->previous);
+    gnti_free((*run)->log);
+    gnti_free((*run)->config);
+    gnti_free(*run);
+    *run = NULL;
+}
+
+const char *gnti_run_path(const gnti_run *run)
+{
+    return run->top.folder;
+}
+
+const char *gnti_run_checkpoint(const gnti_run *run)
+{
+    return run->checkpoint;
+}
+
+const char *gnti_run_previous_checkpoint(const gnti_run *run)
+{
+    return run->previous;
+}
+
+gnt_status gnti_run_join(const gnti_run *run, int32_t member, const char *name, char **out)
+{
+    return gnti_path_join(member >= 0 && run->seeds != NULL ? run->seeds[member].folder : run->top.folder,
+                          name, out);
+}
+
+gnt_status gnti_run_append(const char *path, const char *bytes, size_t count)
+{
+    gnt_status st = GNT_OK;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return gnti_error_errno(errno, 1, "open", path);
+    if (count > 0)
+        st = gnti_fd_write(fd, path, bytes, count);
+    if (close(fd) != 0 && st == GNT_OK)
+        st = gnti_error_errno(errno, 1, "close", path);
+    return st;
+}
+
+gnt_status gnti_run_log(gnti_run *run, const char *format, ...)
+{
+    char line[LOG_LINE_BYTES];
+    char now[GNTI_CLOCK_UTC_BYTES];
+    va_list args;
+    int used = 0, more = 0;
+
+    gnti_clock_utc(now);
+    used = snprintf(line, sizeof line, "%s  ", now);
+    va_start(args, format);
+    more = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, args);
+    va_end(args);
+    used = more < 0 ? used : used + more;
+    used = used > LOG_LINE_BYTES - 2 ? LOG_LINE_BYTES - 2 : used;
+    for (int i = 0; i < used; i++)
+        line[i] = line[i] == '\n' ? ' ' : line[i];
+    line[used] = '\n';
+    return gnti_run_append(run->log, line, (size_t)used + 1);
+}
+
+static gnt_status remove_file(const char *path)
+{
+    gnt_status st = GNT_OK;
+
+    if (unlink(path) != 0 && errno != ENOENT)
+        st = gnti_error_errno(errno, 1, "remove", path);
+    return st;
+}
+
+static gnt_status clear_place(const gnti_run_place *p)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(remove_file(p->summary));
+    GNT_TRY(remove_file(p->best));
+done:
+    return st;
+}
+
+gnt_status gnti_run_clear(gnti_run *run)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(remove_file(run->checkpoint));
+    GNT_TRY(remove_file(run->previous));
+    GNT_TRY(clear_place(&run->top));
+    for (int32_t m = 0; run->seeds != NULL && m < run->num_members; m++)
+        GNT_TRY(clear_place(&run->seeds[m]));
+done:
+    return st;
+}
+
+gnt_status gnti_run_write_config_text(gnti_run *run, const gnt_trainer *tr, const char *yaml)
+{
+    gnt_status st = GNT_OK;
+    gnti_text t = { 0 };
+    char *text = NULL;
+
+    gnti_text_printf(&t,
+                     "# settings in effect, gnntrain " GNT_VERSION "\n# data: %s\n# measured choices: %s\n",
+                     tr->data->path != NULL ? tr->data->path : "in memory", tr->choices);
+    gnti_text_append(&t, yaml);
+    GNT_TRY(gnti_text_take(&t, &text));
+    GNT_TRY(gnti_file_write_all(run->config, text, strlen(text)));
+done:
+    gnti_text_free(&t);
+    gnti_free(text);
+    return st;
+}
+
+gnt_status gnti_run_write_config(gnti_run *run, const gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_text t = { 0 };
+    gnt_model_config model;
+    char *options = NULL, *text = NULL;
+
+    gnti_model_get_config(tr->model, &model);
+    GNT_TRY(gnti_options_to_yaml(gnti_trainer_table, &tr->config, NULL, &options));
+    gnti_text_printf(&t,
+                     "model: '%s'\nact: %s\nnorm: %s\ndropout: %.17g\ninput-dropout: %.17g\nresidual: %s\n",
+                     gnti_model_text(tr->model), gnti_act_words[model.act], gnti_norm_words[model.norm],
+                     model.dropout, model.input_dropout, model.residual ? "true" : "false");
+    gnti_text_append(&t, options);
+    GNT_TRY(gnti_text_take(&t, &text));
+    GNT_TRY(gnti_run_write_config_text(run, tr, text));
+done:
+    gnti_text_free(&t);
+    gnti_free(options);
+    gnti_free(text);
+    return st;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a path to logits. A folder stands for its best.h5, else its checkpoint; the best weights are taken when there are
+ * any, of all members. Settings that change what the model sees (row normalisation) come from the checkpoint, never from the caller.
+ */
+#include "train/trained.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "nn/model.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* The file that `run` means, to be freed. */
+static gnt_status find_file(const char *run, char **out)
+{
+    gnt_status st = GNT_OK;
+    static const char *const names[] = { "best.h5", "checkpoint.h5", "checkpoint.prev.h5" };
+    char *path = NULL;
+
+    if (!is_folder(run)) {
+        GNT_TRY(gnti_strdup(out, run));
+        goto done;
+    }
+    for (int i = 0; i < 3; i++) {
+        GNT_TRY(gnti_path_join(run, names[i], &path));
+        if (gnti_file_exists(path)) {
+            *out = path;
+            path = NULL;
+            goto done;
+        }
+        gnti_free(path);
+        path = NULL;
+    }
+    GNT_FAIL(GNT_ERR_IO, "'%s' has neither best.h5 nor checkpoint.h5: is it a run folder?", run);
+done:
+    gnti_free(path);
+    return st;
+}
+
+gnt_status gnti_trained_checkpoint(const char *run, gnti_checkpoint **out)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL;
+
+    GNT_CHECK(run != NULL && run[0] != 0, GNT_ERR_ARG, "a run folder or checkpoint must be given");
+    GNT_TRY(find_file(run, &path));
+    GNT_TRY(gnti_checkpoint_open(path, out));
+done:
+    gnti_free(path);
+    return st;
+}
+
+/* The index of a word, or ERR_FORMAT. */
+static gnt_status word_index(const char *word, const char *const *words, int32_t num, const char *what,
+                             int32_t *out)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t i = 0; word != NULL && i < num; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *out = i;
+            goto done;
+        }
+    GNT_FAIL(GNT_ERR_FORMAT, "the checkpoint's model has %s '%s', which this version does not know", what,
+             word != NULL ? word : "none");
+done:
+    return st;
+}
+
+static gnt_status make_model(gnt_context *ctx, gnti_trained *t)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *o = gnti_json_find(t->cp->meta, "model");
+    gnt_model_config c;
+    const char *text = NULL;
+    int64_t width = 0;
+    int32_t kind = 0;
+
+    GNT_CHECK(o != NULL, GNT_ERR_FORMAT, "checkpoint '%s' has no model", t->cp->path);
+    gnt_model_config_init(&c);
+    GNT_TRY(gnti_json_get_text(o, "text", &text));
+    GNT_TRY(word_index(gnti_json_to_text(gnti_json_find(o, "act")), gnti_act_words, GNTI_NUM_ACT_WORDS,
+                       "activation", &c.act));
+    GNT_TRY(word_index(gnti_json_to_text(gnti_json_find(o, "norm")), gnti_norm_words, GNTI_NUM_NORM_WORDS,
+                       "norm", &c.norm));
+    GNT_TRY(word_index(gnti_json_to_text(gnti_json_find(o, "labels")), gnti_label_words, GNTI_NUM_LABEL_WORDS,
+                       "labels", &kind));
+    GNT_TRY(gnti_json_get_number(o, "dropout", &c.dropout));
+    GNT_TRY(gnti_json_get_number(o, "input_dropout", &c.input_dropout));
+    GNT_TRY(gnti_json_get_bool(o, "residual", &c.residual));
+    GNT_TRY(gnti_json_get_int(o, "num_features", &width));
+    GNT_TRY(gnti_json_get_int(o, "num_classes", &t->num_classes));
+    GNT_CHECK(width >= 1 && width <= INT32_MAX && t->num_classes >= 1 && t->num_classes <= INT32_MAX,
+              GNT_ERR_FORMAT, "checkpoint '%s': a model of %lld features and %lld classes", t->cp->path,
+              (long long)width, (long long)t->num_classes);
+    t->label_kind = (gnt_label_kind)kind;
+    GNT_TRY(gnti_model_create_for(ctx, width, t->num_classes, t->label_kind, text, &c, &t->model));
+done:
+    return st;
+}
+
+static gnt_status open_data(gnt_context *ctx, const char *data, gnti_trained *t)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *o = gnti_json_find(t->cp->meta, "data");
+    const char *path = data != NULL ? data : gnti_json_to_text(gnti_json_find(o, "path"));
+    const char *was = gnti_json_to_text(gnti_json_find(o, "content_sha256"));
+
+    GNT_CHECK(path != NULL, GNT_ERR_USAGE,
+              "the run was trained on a dataset in memory: give one with --data");
+    GNT_TRY(gnt_dataset_open(ctx, path, &t->data));
+    GNT_CHECK(data != NULL || was == NULL || strcmp(was, t->data->content_sha256) == 0, GNT_ERR_FORMAT,
+              "dataset '%s' has changed since the training: its sha256 was %s and is %s; --data %s takes it "
+              "nevertheless",
+              path, was, t->data->content_sha256, path);
+    GNT_TRY(gnti_check_fit(t->model, t->data, false));
+done:
+    return st;
+}
+
+/* Names of the dataset, else those that the checkpoint remembers. */
+static gnt_status take_class_names(gnti_trained *t)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *list = gnti_json_find(gnti_json_find(t->cp->meta, "data"), "classes");
+    const bool here = t->data->y.names != NULL && t->data->y.num_classes == t->num_classes;
+
+    if (!here && (list == NULL || gnti_json_length(list) != t->num_classes))
+        goto done;
+    GNT_TRY(gnti_calloc_array(&t->class_names, t->num_classes));
+    for (int64_t c = 0; c < t->num_classes; c++) {
+        const char *name = here ? t->data->y.names[c] : gnti_json_to_text(gnti_json_at(list, c));
+
+        GNT_TRY(gnti_strdup(&t->class_names[c], name != NULL ? name : ""));
+    }
+done:
+    return st;
+}
+
+/* The block to use: best weights where a member has them, its last ones else. best.h5 has but one. */
+static int choose_block(gnti_checkpoint *cp)
+{
+    const gnti_member *members = (const gnti_member *)cp->members;
+
+    if (cp->block[GNTI_CP_BEST] == NULL || members == NULL)
+        return GNTI_CP_WEIGHTS;
+    for (int64_t i = 0; i < cp->num_params; i++) {
+        const gnti_checkpoint_param *p = &cp->params[i];
+        const int64_t count = p->in * p->out;
+
+        for (int32_t m = 0; m < cp->num_members; m++)
+            if (members[m].best_epoch == 0.0)
+                memcpy(cp->block[GNTI_CP_BEST] + p->offset + m * count,
+                       cp->block[GNTI_CP_WEIGHTS] + p->offset + m * count, (size_t)count * sizeof(float));
+    }
+    return GNTI_CP_BEST;
+}
+
+static gnt_status compute(gnt_context *ctx, bool keep_hidden, gnti_trained *t)
+{
+    gnt_status st = GNT_OK;
+    const char *norm =
+        gnti_json_to_text(gnti_json_find(gnti_json_find(t->cp->meta, "config"), "normalize-features"));
+    gnti_evaluator_config config = { .ctx = ctx,
+                                     .model = t->model,
+                                     .num_members = t->num_members,
+                                     .graph = t->data->graph,
+                                     .keep_hidden = keep_hidden };
+
+    GNT_TRY(gnti_model_features_make(&t->data->x, norm != NULL && strcmp(norm, "row") == 0, &t->features));
+    GNT_TRY(gnti_params_create(t->model, gnti_context_device(ctx), t->num_members, 0, &t->params));
+    GNT_TRY(gnti_checkpoint_put_block(t->cp, choose_block(t->cp), -1, t->params, t->num_members,
+                                      GNTI_BLOCK_WEIGHTS));
+    config.params = t->params;
+    config.x = &t->features.x;
+    GNT_TRY(gnti_evaluator_create(&config, &t->evaluator));
+    GNT_TRY(gnti_evaluator_run(t->evaluator));
+done:
+    return st;
+}
+
+int64_t gnti_trained_seed(const gnti_trained *t, int32_t member)
+{
+    int64_t seed = member;
+
+    (void)gnti_json_to_int(gnti_json_at(gnti_json_find(t->cp->meta, "seeds"), member), &seed);
+    return seed;
+}
+
+gnt_status gnti_trained_find_seed(const gnti_trained *t, int64_t seed, int32_t *member)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t m = 0; m < t->num_members; m++)
+        if (gnti_trained_seed(t, m) == seed) {
+            *member = m;
+            goto done;
+        }
+    GNT_FAIL(GNT_ERR_USAGE, "'%s' has no seed %lld: its %d seeds are %lld to %lld", t->cp->path,
+             (long long)seed, (int)t->num_members, (long long)gnti_trained_seed(t, 0),
+             (long long)gnti_trained_seed(t, t->num_members - 1));
+done:
+    return st;
+}
+
+gnt_status gnti_trained_logits(const gnti_trained *t, int32_t member, float **out)
+{
+    gnt_status st = GNT_OK;
+    float *logits = NULL;
+    size_t cells = 0;
+
+    GNT_TRY(gnti_mul_size((size_t)t->data->num_nodes, (size_t)t->num_classes, &cells));
+    GNT_TRY(gnti_alloc_array(&logits, (int64_t)cells));
+    GNT_TRY(gnti_evaluator_read(t->evaluator, member, logits));
+    *out = logits;
+    logits = NULL;
+done:
+    gnti_free(logits);
+    return st;
+}
+
+gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, bool keep_hidden,
+                             gnti_trained *out)
+{
+    gnt_status st = GNT_OK;
+
+    memset(out, 0, sizeof *out);
+    GNT_TRY(gnti_trained_checkpoint(run, &out->cp));
+    out->num_members = out->cp->num_members;
+    GNT_TRY(make_model(ctx, out));
+    GNT_CHECK(!keep_hidden || gnt_model_num_layers(out->model) > 1, GNT_ERR_USAGE,
+              "the model '%s' has one layer: its embeddings would be its input", gnti_model_text(out->model));
+    GNT_TRY(open_data(ctx, data, out));
+    GNT_TRY(take_class_names(out));
+    GNT_TRY(compute(ctx, keep_hidden, out));
+done:
+    if (st != GNT_OK)
+        gnti_trained_free(out);
+    return st;
+}
+
+void gnti_trained_free(gnti_trained *t)
+{
+    for (int64_t c = 0; t->class_names != NULL && c < t->num_classes; c++)
+        gnti_free(t->class_names[c]);
+    gnti_free(t->class_names);
+    gnti_evaluator_free(&t->evaluator);
+    gnti_params_free(&t->params);
+    gnti_model_features_free(&t->features);
+    gnt_model_free(&t->model);
+    gnt_dataset_free(&t->data);
+    gnti_checkpoint_free(&t->cp);
+    memset(t, 0, sizeof *t);
+}

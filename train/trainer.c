@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a trainer: made from a model, a dataset and a config; resumed when its run folder has a
+ * checkpoint; finished with test values of the best weights, best.h5 and summary.json.
+ */
+#include <gnntrain/experimental.h>
+
+#include "train/run_folder.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "train/checkpoint.h"
+#include "train/plot.h"
+
+#include <math.h>
+
+static gnt_status check_determinism(const gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    static const char *const words[] = { "off", "run", "bitwise" };
+    const int32_t wanted = tr->config.deterministic - 1; /* word 0: as the context */
+    const int32_t have = (int32_t)gnti_context_determinism(tr->ctx);
+
+    GNT_CHECK(
+        wanted < 0 || wanted == have, GNT_ERR_USAGE,
+        "deterministic '%s' is asked for but the device was opened with '%s': give it to the context too",
+        words[wanted < 0 ? 0 : wanted], words[have]);
+done:
+    return st;
+}
+
+/* All arrays by member, and those that evaluation needs. */
+static gnt_status alloc_arrays(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    const int64_t num = tr->num_members, classes = tr->data->y.num_classes;
+    const int64_t *rows = tr->prepared.split->num_nodes;
+    size_t cells = 0;
+
+    GNT_TRY(gnti_alloc_array(&tr->seeds, num));
+    GNT_TRY(gnti_calloc_array(&tr->live, num));
+    GNT_TRY(gnti_alloc_array(&tr->members, num));
+    GNT_TRY(gnti_calloc_array(&tr->sums, num));
+    GNT_TRY(gnti_calloc_array(&tr->stats, 4 * num));
+    GNT_TRY(gnti_calloc_array(&tr->bad, num));
+    GNT_TRY(gnti_calloc_array(&tr->out_values, 4 * num));
+    GNT_TRY(gnti_alloc_array(&tr->test_metric, num));
+    GNT_TRY(gnti_alloc_array(&tr->test_loss, num));
+    if (tr->data->y.kind == GNT_LABELS_CLASS && classes <= GNTI_TRAIN_CONFUSION_CLASSES)
+        GNT_TRY(gnti_calloc_array(&tr->confusion, num * classes * classes));
+    GNT_TRY(gnti_alloc_array(&tr->seconds, GNTI_TRAIN_SECONDS_KEPT));
+    GNT_TRY(gnti_mul_size((size_t)tr->data->num_nodes, (size_t)classes, &cells));
+    GNT_TRY(gnti_alloc_array(&tr->logits, (int64_t)cells));
+    GNT_TRY(gnti_metric_scratch_create(
+        gnti_max_i64(rows[GNTI_TRAIN], gnti_max_i64(rows[GNTI_VALID], rows[GNTI_TEST])), classes,
+        &tr->scratch));
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        tr->seeds[m] = (uint64_t)(tr->config.seed + m);
+        gnti_member_init(&tr->members[m]);
+        tr->test_metric[m] = tr->test_loss[m] = NAN;
+    }
+done:
+    return st;
+}
+
+static gnt_status make_source(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    const gnt_dataset *d = tr->data;
+    const gnti_split *split = tr->prepared.split;
+    const gnti_source_data data = { .graph = d->graph,
+                                    .x = &tr->prepared.features.x,
+                                    .labels = d->y.class_of,
+                                    .target = d->y.rows,
+                                    .num_classes = d->y.num_classes,
+                                    .weight = tr->prepared.weight,
+                                    .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
+                                    .num_nodes = split->num_nodes[GNTI_TRAIN],
+                                    .num_adjs = gnt_model_num_layers(tr->model) };
+
+    if (tr->config.source == GNTI_SOURCE_WORD_CLUSTERS)
+        GNT_TRY(gnti_source_create_clusters(&data, tr->config.clusters, tr->config.clusters_per_batch,
+                                            &tr->source));
+    else
+        GNT_TRY(gnti_source_create_full(&data, &tr->source));
+done:
+    return st;
+}
+
+static gnt_status make_programs(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_evaluator_config eval = { .ctx = tr->ctx,
+                                   .model = tr->model,
+                                   .num_members = tr->num_members,
+                                   .graph = tr->data->graph,
+                                   .x = &tr->prepared.features.x,
+                                   .disabled_passes = tr->disabled_passes };
+
+    GNT_TRY(make_source(tr));
+    GNT_TRY(gnti_params_create(tr->model, gnti_context_device(tr->ctx), tr->num_members,
+                               tr->config.optimizer == GNTI_TRAIN_SGD ? 1 : 2, &tr->params));
+    for (int32_t m = 0; m < tr->num_members; m++)
+        GNT_TRY(gnti_params_init_member(tr->params, m, tr->seeds[m]));
+    GNT_TRY(gnti_trainer_compile(tr));
+    eval.params = tr->params;
+    eval.whole = gnti_source_whole(tr->source);
+    eval.choices = tr->choices;
+    eval.share = tr->program;
+    GNT_TRY(gnti_evaluator_create(&eval, &tr->evaluator));
+done:
+    return st;
+}
+
+/* Opens the run folder and looks for what an earlier run left there. */
+static gnt_status open_run(gnt_trainer *tr, gnti_checkpoint **found)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_run_create(tr->config.run, tr->seeds, tr->num_members, &tr->run));
+    if (tr->config.resume == GNTI_RESUME_NEVER) {
+        GNT_TRY(gnti_run_clear(tr->run));
+        goto done;
+    }
+    GNT_TRY(gnti_checkpoint_find(tr, found));
+    if (*found != NULL)
+        GNT_TRY(gnti_checkpoint_take_choices(*found, tr));
+done:
+    return st;
+}
+
+static gnt_status start_run(gnt_trainer *tr, const gnti_checkpoint *found)
+{
+    gnt_status st = GNT_OK;
+
+    if (found != NULL) {
+        GNT_TRY(gnti_checkpoint_restore(found, tr));
+        tr->was_complete = gnti_trainer_is_complete(tr);
+        GNT_TRY(gnti_run_log(tr->run, "resumed after epoch %lld of %lld, step %lld", (long long)tr->epoch,
+                             (long long)tr->config.epochs, (long long)tr->step));
+    }
+    if (tr->run != NULL) {
+        if (!tr->was_complete)
+            GNT_TRY(gnti_run_write_summary(tr->run, tr, "running", NULL));
+        GNT_TRY(gnti_run_cut_metrics(tr->run, tr->epoch));
+        GNT_TRY(gnti_run_write_config(tr->run, tr));
+        if (found == NULL)
+            GNT_TRY(gnti_run_log(tr->run,
+                                 "started: model '%s', %lld parameters, %d members, %lld training nodes",
+                                 gnti_model_text(tr->model), (long long)gnt_model_num_parameters(tr->model),
+                                 (int)tr->num_members, (long long)tr->prepared.num_train));
+    }
+done:
+    return st;
+}
+
+gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
+                              gnt_trainer **out)
+{
+    gnt_status st = GNT_OK;
+    gnt_trainer *tr = NULL;
+    gnti_checkpoint *found = NULL;
+
+    GNT_CHECK(model != NULL && data != NULL && out != NULL, GNT_ERR_ARG,
+              "model, dataset and out must not be NULL");
+    GNT_TRY(gnti_calloc_array(&tr, 1));
+    tr->model = model;
+    tr->data = data;
+    tr->ctx = gnti_model_context(model);
+    tr->started = gnti_clock_seconds();
+    tr->saved_epoch = tr->saved_step = -1;
+    GNT_TRY(gnti_config_copy(config, &tr->config));
+    tr->num_members = (int32_t)tr->config.seeds;
+    GNT_TRY(check_determinism(tr));
+    GNT_TRY(gnti_config_passes(&tr->config, &tr->disabled_passes));
+    GNT_TRY(gnti_check_fit(model, data, true));
+    GNT_TRY(gnti_config_loss(&tr->config, data->y.kind, &tr->loss_kind));
+    GNT_TRY(gnti_metric_resolve((gnti_metric)tr->config.metric, data->y.kind, &tr->metric));
+    GNT_TRY(gnti_prepare(data, &tr->config, &tr->prepared));
+    GNT_TRY(alloc_arrays(tr));
+    GNT_TRY(gnti_comm_self_create(&tr->comm));
+    GNT_TRY(gnti_sync_create("bsp", tr->comm, &tr->sync));
+    if (tr->config.run != NULL)
+        GNT_TRY(open_run(tr, &found));
+    GNT_TRY(make_programs(tr));
+    GNT_TRY(start_run(tr, found));
+    *out = tr;
+    tr = NULL;
+done:
+    gnti_checkpoint_free(&found);
+    gnt_trainer_free(&tr);
+    return st;
+}
+
+void gnt_trainer_free(gnt_trainer **trainer)
+{
+    gnt_trainer *tr = trainer != NULL ? *trainer : NULL;
+
+    if (tr == NULL)
+        return;
+    *trainer = NULL;
+    gnti_evaluator_free(&tr->evaluator);
+    gnti_program_free(&tr->program);
+    gnti_params_free(&tr->params);
+    gnti_source_free(&tr->source);
+    gnti_sync_free(&tr->sync);
+    gnti_comm_free(&tr->comm);
+    gnti_run_free(&tr->run);
+    gnti_metric_scratch_free(&tr->scratch);
+    gnti_prepared_free(&tr->prepared);
+    gnti_config_free(&tr->config);
+    gnti_free(tr->choices);
+    gnti_free(tr->seeds);
+    gnti_free(tr->live);
+    gnti_free(tr->members);
+    gnti_free(tr->sums);
+    gnti_free(tr->stats);
+    gnti_free(tr->bad);
+    gnti_free(tr->out_values);
+    gnti_free(tr->logits);
+    gnti_free(tr->test_metric);
+    gnti_free(tr->test_loss);
+    gnti_free(tr->confusion);
+    gnti_free(tr->seconds);
+    gnti_free(tr);
+}
+
+gnt_status gnt_trainer_finish(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(tr != NULL, GNT_ERR_ARG, "trainer must not be NULL");
+    GNT_CHECK(tr->status == GNT_OK && gnti_trainer_is_complete(tr), GNT_ERR_STATE,
+              "finish after epoch %lld of %lld: the run is not complete", (long long)tr->epoch,
+              (long long)tr->config.epochs);
+    GNT_CHECK(!tr->finished, GNT_ERR_STATE, "finish was called before");
+    GNT_TRY(gnti_trainer_test(tr));
+    if (tr->run != NULL && !(tr->was_complete && gnti_run_has_summary(tr->run))) {
+        if (tr->saved_epoch != tr->epoch || tr->saved_step != tr->step)
+            GNT_TRY(gnti_checkpoint_save(tr));
+        for (int32_t m = 0; m < tr->num_members; m++)
+            GNT_TRY(gnti_checkpoint_save_best(tr, m));
+        GNT_TRY(gnti_run_write_summary(tr->run, tr, "complete", NULL));
+        GNT_TRY(gnti_run_write_report(gnti_run_path(tr->run)));
+        GNT_TRY(gnti_run_log(tr->run, "complete after epoch %lld", (long long)tr->epoch));
+    }
+    tr->finished = true;
+done:
+    return st;
+}
+
+gnt_status gnt_trainer_status(const gnt_trainer *tr)
+{
+    return tr != NULL ? tr->status : GNT_ERR_ARG;
+}
+
+int32_t gnt_trainer_num_members(const gnt_trainer *tr)
+{
+    return tr != NULL ? tr->num_members : 0;
+}
+
+double gnt_trainer_test_metric(const gnt_trainer *tr, int32_t member)
+{
+    return tr != NULL && member >= 0 && member < tr->num_members ? tr->test_metric[member] : NAN;
+}
+
+int64_t gntx_trainer_epochs_done(const gnt_trainer *tr)
+{
+    return tr != NULL ? tr->epoch : 0;
+}
+
+gnt_status gntx_trainer_set_config_text(gnt_trainer *tr, const char *yaml)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(tr != NULL && yaml != NULL, GNT_ERR_ARG, "trainer and text must not be NULL");
+    if (tr->run != NULL)
+        GNT_TRY(gnti_run_write_config_text(tr->run, tr, yaml));
+done:
+    return st;
+}
