@@ -211,7 +211,7 @@ typedef enum gnt_optimizer_kind { GNT_OPTIMIZER_SGD, GNT_OPTIMIZER_ADAM, GNT_OPT
 typedef struct gnt_optimizer_args {
     gnt_optimizer_kind kind;
     bool nesterov;
-    float beta1, beta2, eps; /* beta1 is the momentum of SGD */
+    double beta1, beta2, eps; /* as PyTorch: 1 - 0.999f is 1.3e-5 off. beta1 is the momentum of SGD */
     gnt_buffer *weights, *grads, *moment1, *moment2;
     const gnt_param_segment *segments;
     int32_t num_segments, num_members;

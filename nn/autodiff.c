@@ -51,8 +51,8 @@ static void store_gradient(gnti_ir *ir, int32_t param_value, int32_t gradient)
     const gnti_value p = ir->values[param_value];
     gnti_value *g = &ir->values[gradient];
 
-    if (g->storage != GNTI_IN_WORKSPACE || g->shared || g->space != 0 || g->rows != p.rows || g->width != p.width ||
-        gradient == ir->loss_grad) {
+    if (g->storage != GNTI_IN_WORKSPACE || g->shared || g->space != 0 || g->rows != p.rows ||
+        g->width != p.width || gradient == ir->loss_grad) {
         const int32_t copy = gnti_ir_like(ir, param_value, p.width);
 
         gnti_ir_node(ir, GNTI_IR_SCALE_BY, gradient, 0, copy);

@@ -60,8 +60,8 @@ static gnt_status set_rows(gnti_program *p, int32_t space, int64_t rows, int32_t
     gnt_status st = GNT_OK;
 
     GNT_CHECK(p->spaces[space].rows < 0 || p->spaces[space].rows == rows, GNT_ERR_ARG,
-              "operator %d has %lld %s, the operators before it have %lld rows there", adj, (long long)rows, side,
-              (long long)p->spaces[space].rows);
+              "operator %d has %lld %s, the operators before it have %lld rows there", adj, (long long)rows,
+              side, (long long)p->spaces[space].rows);
     p->spaces[space].rows = rows;
 done:
     return st;
@@ -70,7 +70,8 @@ done:
 static bool needs_transpose(const gnti_program *p, int32_t adj)
 {
     for (int64_t i = 0; i < p->ir.num_nodes; i++)
-        if (p->ir.nodes[i].adj == adj && (p->ir.nodes[i].transposed || p->ir.nodes[i].op == GNTI_IR_MAX_GRAD) &&
+        if (p->ir.nodes[i].adj == adj &&
+            (p->ir.nodes[i].transposed || p->ir.nodes[i].op == GNTI_IR_MAX_GRAD) &&
             (p->ir.nodes[i].op == GNTI_IR_AGGREGATE || p->ir.nodes[i].op == GNTI_IR_MAX_GRAD))
             return true;
     return false;
@@ -90,7 +91,8 @@ static gnt_status make_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_plan 
                                  out);
 }
 
-static gnt_status make_operator(gnti_program *p, const gnti_operator *host, bool transposed, gnti_bound_operator *b)
+static gnt_status make_operator(gnti_program *p, const gnti_operator *host, bool transposed,
+                                gnti_bound_operator *b)
 {
     gnt_status st = GNT_OK;
     const float *vectors[4] = { host->loop, host->self, host->sym_scale, host->mean_scale };
@@ -109,9 +111,9 @@ static gnt_status make_operator(gnti_program *p, const gnti_operator *host, bool
     }
     for (int i = 0; i < 4; i++)
         if (vectors[i] != NULL)
-            GNT_TRY(gnti_device_array(p, vectors[i],
-                                      (size_t)(i == GNTI_VECTOR_SYM ? host->num_src : host->num_dst) * sizeof(float),
-                                      &b->vectors[i]));
+            GNT_TRY(gnti_device_array(
+                p, vectors[i], (size_t)(i == GNTI_VECTOR_SYM ? host->num_src : host->num_dst) * sizeof(float),
+                &b->vectors[i]));
     if (host->src_ids != NULL)
         GNT_TRY(gnti_device_array(p, host->src_ids, (size_t)host->num_src * sizeof(int64_t), &b->ids));
 done:
@@ -305,20 +307,23 @@ gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x)
 {
     gnt_status st = GNT_OK;
     const gnti_value *v = &p->ir.values[p->ir.x];
-    const bool same = p->x.host == x && x->dense != NULL && p->x.dense != NULL &&
-                      gnt_buffer_host(p->x.dense) == x->dense;
+    const bool same =
+        p->x.host == x && x->dense != NULL && p->x.dense != NULL && gnt_buffer_host(p->x.dense) == x->dense;
 
-    GNT_CHECK(x->width == v->width, GNT_ERR_ARG, "features are %lld wide but the model takes %lld", (long long)x->width,
-              (long long)v->width);
-    GNT_CHECK(x->rows == p->spaces[v->space].rows, GNT_ERR_ARG, "features have %lld rows but the graph has %lld nodes",
-              (long long)x->rows, (long long)p->spaces[v->space].rows);
-    GNT_CHECK(x->dense != NULL || x->sparse != NULL || x->rows == 0, GNT_ERR_ARG, "features have neither dense nor sparse rows");
+    GNT_CHECK(x->width == v->width, GNT_ERR_ARG, "features are %lld wide but the model takes %lld",
+              (long long)x->width, (long long)v->width);
+    GNT_CHECK(x->rows == p->spaces[v->space].rows, GNT_ERR_ARG,
+              "features have %lld rows but the graph has %lld nodes", (long long)x->rows,
+              (long long)p->spaces[v->space].rows);
+    GNT_CHECK(x->dense != NULL || x->sparse != NULL || x->rows == 0, GNT_ERR_ARG,
+              "features have neither dense nor sparse rows");
     if (same)
         return GNT_OK;
     free_features(&p->x);
     p->x.host = x;
     if (has_sparse_nodes(p)) {
-        GNT_CHECK(x->sparse != NULL, GNT_ERR_ARG, "the tape was recorded for sparse features, these are dense");
+        GNT_CHECK(x->sparse != NULL, GNT_ERR_ARG,
+                  "the tape was recorded for sparse features, these are dense");
         GNT_TRY(bind_sparse(p, x->sparse));
         if (p->ir.entry_space != 0)
             p->spaces[p->ir.entry_space].rows = x->sparse->num_arcs;
@@ -362,9 +367,11 @@ gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
     if (batch->class_weight != NULL && c->num_class_weights > 0)
         GNT_TRY(gnti_device_array(p, batch->class_weight, (size_t)c->num_class_weights * sizeof(float),
                                   &p->loss.class_weight));
-    GNT_CHECK(p->loss.weight != NULL && (c->kind == GNT_LOSS_SOFTMAX ? p->loss.labels : p->loss.target) != NULL,
-              GNT_ERR_ARG, "the loss lacks %s", p->loss.weight == NULL ? "the rows' weights" : "labels or targets");
-    GNT_CHECK(c->num_class_weights == 0 || p->loss.class_weight != NULL, GNT_ERR_ARG, "the loss lacks its class weights");
+    GNT_CHECK(
+        p->loss.weight != NULL && (c->kind == GNT_LOSS_SOFTMAX ? p->loss.labels : p->loss.target) != NULL,
+        GNT_ERR_ARG, "the loss lacks %s", p->loss.weight == NULL ? "the rows' weights" : "labels or targets");
+    GNT_CHECK(c->num_class_weights == 0 || p->loss.class_weight != NULL, GNT_ERR_ARG,
+              "the loss lacks its class weights");
 done:
     return st;
 }

@@ -60,10 +60,11 @@ static gnt_param declare(gnt_builder *b, const char *name, int64_t in, int64_t o
     if (b->status != GNT_OK)
         return (gnt_param){ 0 };
     if (in < 1 || out < 1 || in > MAX_PARAM_SIDE || out > MAX_PARAM_SIDE || in > MAX_PARAM_SIDE / out) {
-        b->status = gnti_error_set(GNT_ERR_LIMIT, __FILE__, __LINE__, __func__,
-                                   "layer %d '%s': parameter '%s' of shape (%lld, %lld) is outside of 1 to %d values",
-                                   b->layer + 1, model->layers[b->layer].class->name, name != NULL ? name : "",
-                                   (long long)in, (long long)out, (int)MAX_PARAM_SIDE);
+        b->status =
+            gnti_error_set(GNT_ERR_LIMIT, __FILE__, __LINE__, __func__,
+                           "layer %d '%s': parameter '%s' of shape (%lld, %lld) is outside of 1 to %d values",
+                           b->layer + 1, model->layers[b->layer].class->name, name != NULL ? name : "",
+                           (long long)in, (long long)out, (int)MAX_PARAM_SIDE);
         return (gnt_param){ 0 };
     }
     full = full_name(b, name);

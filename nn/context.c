@@ -16,9 +16,11 @@ typedef struct settings {
 
 static const gnt_option table[] = {
     GNT_OPTION_TEXT("device", settings, device, "auto", "auto, cpu, or ref (the slow oracle)"),
-    GNT_OPTION_INT("threads", settings, threads, 0, 0, 4096, "threads of the CPU backend, 0: the cores we may use"),
+    GNT_OPTION_INT("threads", settings, threads, 0, 0, 4096,
+                   "threads of the CPU backend, 0: the cores we may use"),
     GNT_OPTION_WORD("isa", settings, isa, 0, "auto|portable|avx2|avx512", "vector level of the CPU backend"),
-    GNT_OPTION_WORD("deterministic", settings, deterministic, 1, "off|run|bitwise", "how equal repeated runs are"),
+    GNT_OPTION_WORD("deterministic", settings, deterministic, 1, "off|run|bitwise",
+                    "how equal repeated runs are"),
     GNT_OPTION_END,
 };
 

@@ -150,8 +150,8 @@ bool gnti_ir_same_shape(const gnti_ir *ir, int32_t a, int32_t b)
 
 int gnti_node_reads(const gnti_node *n, int32_t out[GNTI_NODE_READS])
 {
-    const int32_t more[6] = { n->added,         n->epilogue.row_scale, n->epilogue.bias, n->epilogue.gate,
-                              n->running_mean, n->running_var };
+    const int32_t more[6] = { n->added,         n->epilogue.row_scale, n->epilogue.bias,
+                              n->epilogue.gate, n->running_mean,       n->running_var };
     int count = 0;
 
     for (int32_t i = 0; i < n->num_in; i++)
@@ -165,8 +165,8 @@ int gnti_node_reads(const gnti_node *n, int32_t out[GNTI_NODE_READS])
 
 void gnti_node_replace(gnti_node *n, int32_t from, int32_t to)
 {
-    int32_t *more[6] = { &n->added,         &n->epilogue.row_scale, &n->epilogue.bias, &n->epilogue.gate,
-                         &n->running_mean, &n->running_var };
+    int32_t *more[6] = { &n->added,         &n->epilogue.row_scale, &n->epilogue.bias,
+                         &n->epilogue.gate, &n->running_mean,       &n->running_var };
 
     for (int32_t i = 0; i < n->num_in; i++)
         if (n->in[i] == from)
@@ -230,14 +230,16 @@ gnt_status gnti_ir_remove_dead(gnti_ir *ir)
         for (int32_t k = 0; k < n->num_out; k++) {
             const int32_t v = n->out[k];
 
-            live = live || (v != 0 && (needed[v] || ir->values[v].keep || ir->values[v].storage == GNTI_IN_GRADS));
+            live = live ||
+                   (v != 0 && (needed[v] || ir->values[v].keep || ir->values[v].storage == GNTI_IN_GRADS));
         }
         if (!live) {
             n->op = GNTI_IR_NONE;
             continue;
         }
         for (int k = gnti_node_reads(n, reads) - 1; k >= 0; k--)
-            for (int32_t v = reads[k]; v != 0; v = ir->values[v].storage == GNTI_IN_VIEW ? ir->values[v].parent : 0)
+            for (int32_t v = reads[k]; v != 0;
+                 v = ir->values[v].storage == GNTI_IN_VIEW ? ir->values[v].parent : 0)
                 needed[v] = true;
     }
     gnti_ir_close_gaps(ir);

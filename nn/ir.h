@@ -29,11 +29,11 @@ typedef enum gnti_op {
     GNTI_IR_SELF,   /* a view of the destination's own rows */
     GNTI_IR_EXTEND, /* its gradient: zero rows below */
     GNTI_IR_REDUCE,
-    GNTI_IR_NORM, /* out: y, mean, rstd */
+    GNTI_IR_NORM,      /* out: y, mean, rstd */
     GNTI_IR_NORM_GRAD, /* in: dy, x, gamma, mean, rstd; out: dx, dgamma, dbeta */
-    GNTI_IR_LOSS, /* out: the loss (no storage), gradient of the logits */
+    GNTI_IR_LOSS,      /* out: the loss (no storage), gradient of the logits */
     GNTI_IR_CUSTOM,
-    GNTI_IR_CUSTOM_GRAD, /* in: inputs, y, dy; out: gradients of the inputs */
+    GNTI_IR_CUSTOM_GRAD,    /* in: inputs, y, dy; out: gradients of the inputs */
     GNTI_IR_SPARSE_MATMUL,  /* CSR features (or their transpose) times in0; in1: entries after dropout */
     GNTI_IR_SPARSE_DROPOUT, /* entries of the CSR features after dropout */
     GNTI_IR_UPDATE,
@@ -42,7 +42,7 @@ typedef enum gnti_op {
 
 typedef enum gnti_storage {
     GNTI_IN_WORKSPACE,
-    GNTI_IN_HOISTED, /* written when bound, lives on */
+    GNTI_IN_HOISTED,    /* written when bound, lives on */
     GNTI_IN_HOIST_TEMP, /* written and read only while binding */
     GNTI_IN_WEIGHTS,
     GNTI_IN_GRADS,
@@ -52,7 +52,12 @@ typedef enum gnti_storage {
     GNTI_IN_NOTHING   /* never stored */
 } gnti_storage;
 
-typedef enum gnti_vector { GNTI_VECTOR_LOOP, GNTI_VECTOR_SELF, GNTI_VECTOR_SYM, GNTI_VECTOR_MEAN } gnti_vector;
+typedef enum gnti_vector {
+    GNTI_VECTOR_LOOP,
+    GNTI_VECTOR_SELF,
+    GNTI_VECTOR_SYM,
+    GNTI_VECTOR_MEAN
+} gnti_vector;
 
 typedef struct gnti_value {
     int32_t space;
@@ -105,7 +110,7 @@ typedef struct gnti_node {
     float act_alpha;
     int32_t hyper; /* of dropout */
     uint32_t ordinal;
-    int32_t reduce; /* gnt_reduce_kind */
+    int32_t reduce;       /* gnt_reduce_kind */
     int64_t first_column; /* of PAD */
     gnt_norm_kind norm;
     int32_t running_mean, running_var; /* values, 0: none */
@@ -179,9 +184,9 @@ typedef struct gnti_op_info {
     const char *name;
     void (*gradient)(gnti_autodiff *ad, const gnti_node *n); /* NULL: none passes */
     gnt_status (*lower)(gnti_lowering *lo, const gnti_node *n);
-    bool in_place;  /* the output may take the memory of in[0], or of in[1] of the same shape */
-    bool varies;    /* never hoisted, whatever its inputs */
-    bool epilogue;  /* takes bias, activation, dropout, gate, and adds to a value */
+    bool in_place; /* the output may take the memory of in[0], or of in[1] of the same shape */
+    bool varies;   /* never hoisted, whatever its inputs */
+    bool epilogue; /* takes bias, activation, dropout, gate, and adds to a value */
 } gnti_op_info;
 
 const gnti_op_info *gnti_op_get_info(gnti_op op);

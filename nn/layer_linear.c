@@ -16,7 +16,8 @@ static void build(void *state, gnt_builder *b)
 {
     linear *l = state;
 
-    l->w = gnt_builder_param(b, "w", gnt_builder_in(b), gnt_builder_out(b), (gnt_init){ GNT_INIT_GLOROT, 1.0f });
+    l->w =
+        gnt_builder_param(b, "w", gnt_builder_in(b), gnt_builder_out(b), (gnt_init){ GNT_INIT_GLOROT, 1.0f });
     if (l->bias)
         l->b = gnt_builder_param(b, "b", 1, gnt_builder_out(b), (gnt_init){ GNT_INIT_CONST, 0.0f });
 }

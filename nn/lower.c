@@ -177,7 +177,8 @@ gnt_status gnti_lower_copy(gnti_lowering *lo, const gnti_node *n, gnt_mat_view a
     gnti_instr *in = NULL;
 
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_MAP, n, &in));
-    in->a.map = (gnt_map_args){ .kind = GNT_MAP_COPY, .a = a, .y = y, .alpha = alpha, .dropout = { .hyper = -1 } };
+    in->a.map =
+        (gnt_map_args){ .kind = GNT_MAP_COPY, .a = a, .y = y, .alpha = alpha, .dropout = { .hyper = -1 } };
 done:
     return st;
 }
@@ -217,7 +218,9 @@ gnt_mat_view gnti_lower_vector(const gnti_lowering *lo, int32_t adj, gnti_vector
 
 static gnt_mat_view entries_view(gnt_buffer *buf, int64_t count)
 {
-    return (gnt_mat_view){ .buf = buf, .rows = count, .members = 1, .block_members = 1, .width = 1, .row_stride = 1 };
+    return (gnt_mat_view){
+        .buf = buf, .rows = count, .members = 1, .block_members = 1, .width = 1, .row_stride = 1
+    };
 }
 
 gnti_lower_sparse gnti_lower_get_sparse(const gnti_lowering *lo)
@@ -238,7 +241,9 @@ gnti_lower_sparse gnti_lower_get_sparse(const gnti_lowering *lo)
 /* (rows, shared or M, width) over a plain array. */
 static gnt_mat_view plain_view(gnt_buffer *buf, int64_t rows, int64_t members, int64_t width)
 {
-    gnt_mat_view v = { .buf = buf, .rows = rows, .members = members, .block_members = 1, .width = width, .row_stride = width };
+    gnt_mat_view v = {
+        .buf = buf, .rows = rows, .members = members, .block_members = 1, .width = width, .row_stride = width
+    };
 
     if (members > 1) {
         v.member_stride = width;

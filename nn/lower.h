@@ -57,7 +57,8 @@ gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t 
 gnt_epilogue gnti_lower_epilogue(const gnti_lowering *lo, gnti_instr *in, const gnti_node *n, int first);
 gnt_row_tree gnti_lower_tree(const gnti_lowering *lo, int32_t value);
 /* y = alpha a (a copy between views). */
-gnt_status gnti_lower_copy(gnti_lowering *lo, const gnti_node *n, gnt_mat_view a, gnt_mat_view y, float alpha);
+gnt_status gnti_lower_copy(gnti_lowering *lo, const gnti_node *n, gnt_mat_view a, gnt_mat_view y,
+                           float alpha);
 /* Before an op that adds to n->added: copies it to the output unless they share memory. */
 gnt_status gnti_lower_added(gnti_lowering *lo, const gnti_node *n);
 

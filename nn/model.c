@@ -22,11 +22,12 @@ static gnt_status check_config(const gnt_model_config *config)
     gnt_status st = GNT_OK;
 
     GNT_CHECK(config->struct_size == sizeof *config, GNT_ERR_ARG,
-              "the model config has %zu bytes, this library's has %zu: use gnt_model_config_init", config->struct_size,
-              sizeof *config);
-    GNT_CHECK(config->act >= GNT_ACT_NONE && config->act <= GNT_ACT_TANH, GNT_ERR_ARG, "activation %d is unknown",
-              config->act);
-    GNT_CHECK(config->norm >= NORM_NONE && config->norm <= NORM_LAYER, GNT_ERR_ARG, "norm %d is unknown", config->norm);
+              "the model config has %zu bytes, this library's has %zu: use gnt_model_config_init",
+              config->struct_size, sizeof *config);
+    GNT_CHECK(config->act >= GNT_ACT_NONE && config->act <= GNT_ACT_TANH, GNT_ERR_ARG,
+              "activation %d is unknown", config->act);
+    GNT_CHECK(config->norm >= NORM_NONE && config->norm <= NORM_LAYER, GNT_ERR_ARG, "norm %d is unknown",
+              config->norm);
     GNT_CHECK(config->dropout >= 0.0 && config->dropout < 1.0, GNT_ERR_ARG, "dropout %g is outside of [0, 1)",
               config->dropout);
     GNT_CHECK(config->input_dropout >= 0.0 && config->input_dropout < 1.0, GNT_ERR_ARG,
@@ -75,14 +76,16 @@ done:
     return st;
 }
 
-gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out_width, gnt_label_kind label_kind,
-                                 const char *text, const gnt_model_config *config, gnt_model **out)
+gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out_width,
+                                 gnt_label_kind label_kind, const char *text, const gnt_model_config *config,
+                                 gnt_model **out)
 {
     gnt_status st = GNT_OK;
     gnt_model *model = NULL;
     gnt_model_config defaults;
 
-    GNT_CHECK(ctx != NULL && text != NULL && out != NULL, GNT_ERR_ARG, "context, text and out must not be NULL");
+    GNT_CHECK(ctx != NULL && text != NULL && out != NULL, GNT_ERR_ARG,
+              "context, text and out must not be NULL");
     gnt_model_config_init(&defaults);
     config = config != NULL ? config : &defaults;
     GNT_TRY(check_config(config));
@@ -190,7 +193,8 @@ static gnt_var record_between(const gnti_layer *layer, gnt_tape *t, gnt_adj adj,
     return h;
 }
 
-static void check_layer(gnt_tape *t, const gnti_layer *layer, gnt_adj adj, gnt_var h, bool last, int64_t out_width)
+static void check_layer(gnt_tape *t, const gnti_layer *layer, gnt_adj adj, gnt_var h, bool last,
+                        int64_t out_width)
 {
     const int64_t want = last ? out_width : layer->out;
 
@@ -200,7 +204,8 @@ static void check_layer(gnt_tape *t, const gnti_layer *layer, gnt_adj adj, gnt_v
         gnti_tape_fail(t, GNT_ERR_ARG, "output", "width %lld, declared was %lld", (long long)gnt_width(t, h),
                        (long long)want);
     else if (gnti_tape_value(t, h)->space != t->ir.adjs[adj.id].destination)
-        gnti_tape_fail(t, GNT_ERR_ARG, "output", "the output is not in the destination space: gnt_self is missing");
+        gnti_tape_fail(t, GNT_ERR_ARG, "output",
+                       "the output is not in the destination space: gnt_self is missing");
 }
 
 gnt_var gnt_model_record(const gnt_model *model, gnt_tape *t, const gnt_adj *adj, gnt_var x)
@@ -214,8 +219,12 @@ gnt_var gnt_model_record(const gnt_model *model, gnt_tape *t, const gnt_adj *adj
     for (int32_t l = 0; l < model->num_layers; l++) {
         const gnti_layer *layer = &model->layers[l];
         const bool last = l == model->num_layers - 1;
-        gnt_layer_input in = { .struct_size = sizeof in, .adj = adj[l], .relations = &adj[l], .num_relations = 1,
-                               .h = h, .first = first };
+        gnt_layer_input in = { .struct_size = sizeof in,
+                               .adj = adj[l],
+                               .relations = &adj[l],
+                               .num_relations = 1,
+                               .h = h,
+                               .first = first };
         gnt_var next;
 
         t->ir.layer = l + 1;
@@ -225,7 +234,9 @@ gnt_var gnt_model_record(const gnt_model *model, gnt_tape *t, const gnt_adj *adj
         if (!gnti_tape_takes(t, "input", &h, 1))
             return (gnt_var){ 0 };
         if (layer->class->square_only && t->ir.adjs[adj[l].id].source != t->ir.adjs[adj[l].id].destination)
-            return gnti_tape_fail(t, GNT_ERR_ARG, "input", "the layer has several hops inside: it runs on whole graphs and clusters only");
+            return gnti_tape_fail(
+                t, GNT_ERR_ARG, "input",
+                "the layer has several hops inside: it runs on whole graphs and clusters only");
         next = layer->class->forward(layer->state, t, &in);
         check_layer(t, layer, adj[l], next, last, model->out_width);
         if (!last)

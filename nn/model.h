@@ -58,8 +58,9 @@ struct gnt_builder {
 };
 
 /* Widths and label kind without a dataset (gradient checks, tests). */
-gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out_width, gnt_label_kind label_kind,
-                                 const char *text, const gnt_model_config *config, gnt_model **out);
+gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out_width,
+                                 gnt_label_kind label_kind, const char *text, const gnt_model_config *config,
+                                 gnt_model **out);
 
 /* Reads the text into model->layers; widths, states and keys are set, nothing is built. */
 gnt_status gnti_model_parse(gnt_model *model);

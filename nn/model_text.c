@@ -19,7 +19,8 @@ typedef struct layer_keys {
 } layer_keys;
 
 static const gnt_option key_table[] = {
-    GNT_OPTION_WORD("act", layer_keys, act, 1, "none|relu|elu|leaky-relu|sigmoid|tanh", "activation behind the layer"),
+    GNT_OPTION_WORD("act", layer_keys, act, 1, "none|relu|elu|leaky-relu|sigmoid|tanh",
+                    "activation behind the layer"),
     GNT_OPTION_WORD("norm", layer_keys, norm, 0, "none|batch|layer", "normalisation behind the layer"),
     GNT_OPTION_DOUBLE("dropout", layer_keys, dropout, 0.0, 0.0, 0.999, "dropout behind the activation"),
     GNT_OPTION_BOOL("residual", layer_keys, residual, 0, "add the layer's input where widths agree"),
@@ -51,7 +52,8 @@ static size_t token_length(const char *at)
     return length;
 }
 
-static gnt_status find_class(const gnt_model *model, const char *at, size_t length, const gnt_layer_class **out)
+static gnt_status find_class(const gnt_model *model, const char *at, size_t length,
+                             const gnt_layer_class **out)
 {
     gnt_status st = GNT_OK;
     const char **names = NULL;
@@ -87,9 +89,10 @@ static gnt_status read_width(const gnt_model *model, gnti_layer *layer, const ch
 
     if (gnti_parse_int64(at, digits, &width) != GNTI_PARSE_OK || width < 1 || width > MAX_WIDTH)
         FAIL_AT(model, at, "width '%.*s' is no number from 1 to %d", (int)digits, at, (int)MAX_WIDTH);
-    if (cross != NULL &&
-        (gnti_parse_int64(cross + 1, length - digits - 1, &heads) != GNTI_PARSE_OK || heads < 1 || heads > 64))
-        FAIL_AT(model, cross + 1, "'%.*s' is no number of heads from 1 to 64", (int)(length - digits - 1), cross + 1);
+    if (cross != NULL && (gnti_parse_int64(cross + 1, length - digits - 1, &heads) != GNTI_PARSE_OK ||
+                          heads < 1 || heads > 64))
+        FAIL_AT(model, cross + 1, "'%.*s' is no number of heads from 1 to 64", (int)(length - digits - 1),
+                cross + 1);
     if (heads > 1 && !layer->class->has_heads)
         FAIL_AT(model, cross, "layer '%s' has no heads", layer->class->name);
     layer->out = width * heads;
@@ -120,7 +123,8 @@ static gnt_status read_key(const gnt_model *model, const gnti_layer *layer, laye
     } else {
         option = gnti_options_find(key_table, token);
         if (option == NULL) {
-            nearest = layer->class->options != NULL ? gnti_options_nearest(layer->class->options, token) : NULL;
+            nearest =
+                layer->class->options != NULL ? gnti_options_nearest(layer->class->options, token) : NULL;
             nearest = nearest != NULL ? nearest : gnti_options_nearest(key_table, token);
             FAIL_AT(model, at, "layer '%s' has no key '%s'%s%s%s", layer->class->name, token,
                     nearest != NULL ? ", did you mean '" : "; all have act, dropout, norm, residual",
@@ -142,7 +146,8 @@ done:
 static gnt_status read_layer(gnt_model *model, gnti_layer *layer, const char **at)
 {
     gnt_status st = GNT_OK;
-    layer_keys keys = { model->config.act, model->config.norm, model->config.dropout, model->config.residual };
+    layer_keys keys = { model->config.act, model->config.norm, model->config.dropout,
+                        model->config.residual };
     bool first = true;
     size_t length;
 
@@ -196,7 +201,8 @@ gnt_status gnti_model_parse(gnt_model *model)
         if (*at != 0 && *at != ',')
             FAIL_AT(model, at, "',' or ':' is missing");
         if (layer->out == 0 && !last)
-            FAIL_AT(model, start, "layer '%s' has no width; only the last one may do without", layer->class->name);
+            FAIL_AT(model, start, "layer '%s' has no width; only the last one may do without",
+                    layer->class->name);
         if (layer->out == 0)
             layer->out = model->out_width;
         if (last && layer->out != model->out_width && layer->heads == 1)

@@ -61,10 +61,12 @@ gnt_var gnt_dropout_by(gnt_tape *t, gnt_var h, gnt_hyper p)
     if (!t->ir.training)
         return h;
     if (t->num_random >= MAX_RANDOM_OPS)
-        return gnti_tape_fail(t, GNT_ERR_LIMIT, "dropout", "more than %d random ops on one tape", MAX_RANDOM_OPS);
+        return gnti_tape_fail(t, GNT_ERR_LIMIT, "dropout", "more than %d random ops on one tape",
+                              MAX_RANDOM_OPS);
     x = gnti_tape_value(t, h);
     if (x->space == 0)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "dropout", "the input must be rows of a graph, not a parameter");
+        return gnti_tape_fail(t, GNT_ERR_ARG, "dropout",
+                              "the input must be rows of a graph, not a parameter");
     y = gnti_ir_value(&t->ir, x->space, 0, x->width, false);
     n = gnti_ir_node(&t->ir, GNTI_IR_DROPOUT, h.id, 0, y);
     n->hyper = p.id;

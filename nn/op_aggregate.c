@@ -23,11 +23,13 @@ gnt_var gnt_aggregate(gnt_tape *t, gnt_adj adj, gnt_aggregate_kind kind, gnt_var
     if (!gnti_tape_takes(t, "aggregate", &h, 1) || !gnti_tape_takes_adj(t, "aggregate", adj))
         return (gnt_var){ 0 };
     if ((int)kind < GNT_AGG_SUM || kind > GNT_AGG_MAX)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "aggregate", "kind %d is none of sum, mean, sym, max", (int)kind);
+        return gnti_tape_fail(t, GNT_ERR_ARG, "aggregate", "kind %d is none of sum, mean, sym, max",
+                              (int)kind);
     x = gnti_tape_value(t, h);
     spaces = t->ir.adjs[adj.id];
     if (x->space != spaces.source)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "aggregate", "input %s is not in row space %d, where adjacency %d starts",
+        return gnti_tape_fail(t, GNT_ERR_ARG, "aggregate",
+                              "input %s is not in row space %d, where adjacency %d starts",
                               gnti_tape_shape(t, h, a), spaces.source, adj.id);
     width = x->width;
     shared = x->shared;
@@ -67,7 +69,8 @@ void gnti_grad_aggregate(gnti_autodiff *ad, const gnti_node *n)
 }
 
 /* Own term: stored loops, or loops and ones (sym). */
-static void lower_self(const gnti_lowering *lo, gnti_instr *in, const gnti_node *n, bool has_loop, bool has_self)
+static void lower_self(const gnti_lowering *lo, gnti_instr *in, const gnti_node *n, bool has_loop,
+                       bool has_self)
 {
     gnt_spmm_args *a = &in->a.spmm;
     const bool sym = n->aggregate == GNT_AGG_SYM;

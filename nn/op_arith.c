@@ -60,7 +60,8 @@ gnt_var gnt_scale(gnt_tape *t, gnt_var h, gnt_var s)
 
     if (!gnti_tape_takes(t, "scale", (gnt_var[]){ h, s }, 2))
         return (gnt_var){ 0 };
-    if (gnti_tape_value(t, s)->space != 0 || gnti_tape_value(t, s)->rows != 1 || gnti_tape_value(t, s)->width != 1)
+    if (gnti_tape_value(t, s)->space != 0 || gnti_tape_value(t, s)->rows != 1 ||
+        gnti_tape_value(t, s)->width != 1)
         return gnti_tape_fail(t, GNT_ERR_ARG, "scale", "the factor %s must be one value, (1 rows, width 1)",
                               gnti_tape_shape(t, s, a));
     return record(t, "scale", GNTI_IR_MUL, h, s);

@@ -6,7 +6,8 @@
 #include "nn/lower.h"
 #include "nn/tape.h"
 
-gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs, int32_t num_inputs)
+gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs,
+                   int32_t num_inputs)
 {
     int64_t widths[GNTI_CUSTOM_INPUTS], width;
     const gnti_value *x;
@@ -15,12 +16,14 @@ gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const
 
     if (!gnti_tape_takes(t, "custom", NULL, 0))
         return (gnt_var){ 0 };
-    if (op == NULL || op->struct_size < sizeof *op || op->name == NULL || op->width == NULL || op->forward == NULL ||
-        op->backward == NULL || op->backend == NULL)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "custom", "the op class lacks its size, name, backend, width, forward or backward");
+    if (op == NULL || op->struct_size < sizeof *op || op->name == NULL || op->width == NULL ||
+        op->forward == NULL || op->backward == NULL || op->backend == NULL)
+        return gnti_tape_fail(t, GNT_ERR_ARG, "custom",
+                              "the op class lacks its size, name, backend, width, forward or backward");
     if (num_inputs != op->num_inputs || num_inputs < 1 || num_inputs > GNTI_CUSTOM_INPUTS)
-        return gnti_tape_fail(t, GNT_ERR_ARG, op->name, "%d inputs given, the class takes %d (1 to %d are possible)",
-                              num_inputs, op->num_inputs, (int)GNTI_CUSTOM_INPUTS);
+        return gnti_tape_fail(t, GNT_ERR_ARG, op->name,
+                              "%d inputs given, the class takes %d (1 to %d are possible)", num_inputs,
+                              op->num_inputs, (int)GNTI_CUSTOM_INPUTS);
     if (!gnti_tape_takes(t, op->name, inputs, num_inputs))
         return (gnt_var){ 0 };
     x = gnti_tape_value(t, inputs[0]);
@@ -29,8 +32,8 @@ gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const
 
         widths[i] = v->width;
         if (v->space != 0 && v->space != x->space)
-            return gnti_tape_fail(t, GNT_ERR_ARG, op->name, "input %d is in row space %d, input 1 in %d", i + 1,
-                                  v->space, x->space);
+            return gnti_tape_fail(t, GNT_ERR_ARG, op->name, "input %d is in row space %d, input 1 in %d",
+                                  i + 1, v->space, x->space);
     }
     width = op->width(state, widths);
     if (width < 1)
@@ -73,12 +76,14 @@ void gnti_grad_custom(gnti_autodiff *ad, const gnti_node *n)
             gnti_autodiff_add(ad, f.in[i], grads[i]);
 }
 
-static gnt_status lower(gnti_lowering *lo, const gnti_node *n, int32_t num_inputs, int32_t output, gnti_instr **out)
+static gnt_status lower(gnti_lowering *lo, const gnti_node *n, int32_t num_inputs, int32_t output,
+                        gnti_instr **out)
 {
     gnt_status st = GNT_OK;
     gnti_instr *in = NULL;
 
-    GNT_TRY(gnti_lower_new(lo, num_inputs == n->num_in ? GNTI_INSTR_CUSTOM_FORWARD : GNTI_INSTR_CUSTOM_BACKWARD, n, &in));
+    GNT_TRY(gnti_lower_new(
+        lo, num_inputs == n->num_in ? GNTI_INSTR_CUSTOM_FORWARD : GNTI_INSTR_CUSTOM_BACKWARD, n, &in));
     for (int32_t i = 0; i < num_inputs; i++)
         in->views[i] = gnti_lower_view(lo, n->in[i]);
     in->views[6] = gnti_lower_view(lo, output);

@@ -43,8 +43,10 @@ void gnti_record_update(gnt_tape *t, gnt_var loss, const gnti_update_config *con
     if (!gnti_tape_takes(t, "update", &loss, 1))
         return;
     if (loss.id != t->ir.loss || t->has_update || !t->ir.training) {
-        gnti_tape_fail(t, GNT_ERR_STATE, "update", !t->ir.training ? "an evaluation tape has no update"
-                       : t->has_update ? "this tape has its update already" : "the input is not the tape's loss");
+        gnti_tape_fail(t, GNT_ERR_STATE, "update",
+                       !t->ir.training ? "an evaluation tape has no update"
+                       : t->has_update ? "this tape has its update already"
+                                       : "the input is not the tape's loss");
         return;
     }
     t->update = *config;

@@ -16,7 +16,8 @@ gnt_var gnt_matmul(gnt_tape *t, gnt_var h, gnt_var w)
     x = gnti_tape_value(t, h);
     m = gnti_tape_value(t, w);
     if (m->space != 0)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "matmul", "the right side %s must be a parameter, not rows of a graph",
+        return gnti_tape_fail(t, GNT_ERR_ARG, "matmul",
+                              "the right side %s must be a parameter, not rows of a graph",
                               gnti_tape_shape(t, w, b));
     if (x->width != m->rows)
         return gnti_tape_fail(t, GNT_ERR_ARG, "matmul", "%s times %s: width %lld does not meet %lld rows",
@@ -82,7 +83,8 @@ gnt_status gnti_lower_fill(gnti_lowering *lo, const gnti_node *n)
     gnti_instr *in = NULL;
 
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_MAP, n, &in));
-    in->a.map = (gnt_map_args){ .kind = GNT_MAP_FILL, .y = gnti_lower_view(lo, n->out[0]), .alpha = n->alpha };
+    in->a.map =
+        (gnt_map_args){ .kind = GNT_MAP_FILL, .y = gnti_lower_view(lo, n->out[0]), .alpha = n->alpha };
     in->a.map.dropout.hyper = -1;
 done:
     return st;

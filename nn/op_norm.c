@@ -7,7 +7,8 @@
 
 static const float running_momentum = 0.1f, norm_eps = 1e-5f;
 
-static gnt_var record(gnt_tape *t, const char *name, gnt_norm_kind kind, gnt_var h, const gnt_var *params, int count)
+static gnt_var record(gnt_tape *t, const char *name, gnt_norm_kind kind, gnt_var h, const gnt_var *params,
+                      int count)
 {
     const gnti_value *x;
     gnti_ir *ir;
@@ -22,8 +23,9 @@ static gnt_var record(gnt_tape *t, const char *name, gnt_norm_kind kind, gnt_var
         const gnti_value *p = gnti_tape_value(t, params[i]);
 
         if (p->rows != 1 || p->width != x->width)
-            return gnti_tape_fail(t, GNT_ERR_ARG, name, "parameter %d has shape (%lld, %lld), needed is (1, %lld)",
-                                  i + 1, (long long)p->rows, (long long)p->width, (long long)x->width);
+            return gnti_tape_fail(t, GNT_ERR_ARG, name,
+                                  "parameter %d has shape (%lld, %lld), needed is (1, %lld)", i + 1,
+                                  (long long)p->rows, (long long)p->width, (long long)x->width);
     }
     if (x->space == 0)
         return gnti_tape_fail(t, GNT_ERR_ARG, name, "the input must be rows of a graph, not a parameter");
@@ -31,8 +33,10 @@ static gnt_var record(gnt_tape *t, const char *name, gnt_norm_kind kind, gnt_var
     const int64_t width = x->width;
 
     y = gnti_ir_value(ir, space, 0, width, false);
-    mean = kind == GNT_NORM_BATCH ? gnti_ir_value(ir, 0, 1, width, false) : gnti_ir_value(ir, space, 0, 1, false);
-    rstd = kind == GNT_NORM_BATCH ? gnti_ir_value(ir, 0, 1, width, false) : gnti_ir_value(ir, space, 0, 1, false);
+    mean = kind == GNT_NORM_BATCH ? gnti_ir_value(ir, 0, 1, width, false)
+                                  : gnti_ir_value(ir, space, 0, 1, false);
+    rstd = kind == GNT_NORM_BATCH ? gnti_ir_value(ir, 0, 1, width, false)
+                                  : gnti_ir_value(ir, space, 0, 1, false);
     n = gnti_ir_node(ir, GNTI_IR_NORM, h.id, params[0].id, y);
     n->in[n->num_in++] = params[1].id;
     n->out[n->num_out++] = mean;

@@ -29,7 +29,8 @@ gnt_var gnt_self(gnt_tape *t, gnt_adj adj, gnt_var h)
         return (gnt_var){ 0 };
     spaces = t->ir.adjs[adj.id];
     if (gnti_tape_value(t, h)->space != spaces.source)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "self", "input %s is not in row space %d, where adjacency %d starts",
+        return gnti_tape_fail(t, GNT_ERR_ARG, "self",
+                              "input %s is not in row space %d, where adjacency %d starts",
                               gnti_tape_shape(t, h, a), spaces.source, adj.id);
     if (spaces.source == spaces.destination)
         return h;

@@ -14,7 +14,8 @@
 
 enum { ALIGN_FLOATS = 16 };
 
-gnt_status gnti_params_layout(const gnt_model *model, int32_t num_members, gnti_param_info **out, int64_t *num_floats)
+gnt_status gnti_params_layout(const gnt_model *model, int32_t num_members, gnti_param_info **out,
+                              int64_t *num_floats)
 {
     gnt_status st = GNT_OK;
     gnti_param_info *infos = NULL;
@@ -28,8 +29,8 @@ gnt_status gnti_params_layout(const gnt_model *model, int32_t num_members, gnti_
         infos[i] = (gnti_param_info){ d->name, d->layer, d->kind, d->in, d->out, offset };
         GNT_TRY(gnti_mul_size((size_t)num_members, (size_t)(d->in * d->out), &count));
         offset += (int64_t)gnti_round_up(count, ALIGN_FLOATS);
-        GNT_CHECK(offset < (int64_t)1 << 40, GNT_ERR_LIMIT, "parameters of %d members need more than 2^40 values",
-                  num_members);
+        GNT_CHECK(offset < (int64_t)1 << 40, GNT_ERR_LIMIT,
+                  "parameters of %d members need more than 2^40 values", num_members);
     }
     *num_floats = offset;
     *out = infos;
@@ -41,18 +42,21 @@ done:
 
 static gnt_status alloc_block(gnti_params *p, int block)
 {
-    return gnti_buffer_alloc(p->dev, (size_t)gnti_max_i64(p->num_floats, 1) * sizeof(float), &p->blocks[block]);
+    return gnti_buffer_alloc(p->dev, (size_t)gnti_max_i64(p->num_floats, 1) * sizeof(float),
+                             &p->blocks[block]);
 }
 
-gnt_status gnti_params_create(const gnt_model *model, gnt_device *dev, int32_t num_members, int32_t num_moments,
-                              gnti_params **out)
+gnt_status gnti_params_create(const gnt_model *model, gnt_device *dev, int32_t num_members,
+                              int32_t num_moments, gnti_params **out)
 {
     gnt_status st = GNT_OK;
     gnti_params *p = NULL;
 
-    GNT_CHECK(model != NULL && dev != NULL && out != NULL, GNT_ERR_ARG, "model, device and out must not be NULL");
+    GNT_CHECK(model != NULL && dev != NULL && out != NULL, GNT_ERR_ARG,
+              "model, device and out must not be NULL");
     GNT_CHECK(num_members >= 1, GNT_ERR_ARG, "%d members, needed is 1 at least", num_members);
-    GNT_CHECK(num_moments >= -1 && num_moments <= 2, GNT_ERR_ARG, "%d moments are outside of -1 to 2", num_moments);
+    GNT_CHECK(num_moments >= -1 && num_moments <= 2, GNT_ERR_ARG, "%d moments are outside of -1 to 2",
+              num_moments);
     GNT_TRY(gnti_calloc_array(&p, 1));
     p->dev = dev;
     p->model = model;
@@ -112,7 +116,8 @@ static void draw(const gnti_param_info *info, gnt_init init, uint64_t seed, floa
             out[r * info->out + c] =
                 init.kind == GNT_INIT_CONST
                     ? init.value
-                    : limit * (2.0f * gnti_uniform(gnti_draw_init(key, hash, (uint32_t)r, (uint32_t)c)) - 1.0f);
+                    : limit *
+                          (2.0f * gnti_uniform(gnti_draw_init(key, hash, (uint32_t)r, (uint32_t)c)) - 1.0f);
 }
 
 static size_t member_offset(const gnti_param_info *info, int32_t member)
@@ -144,8 +149,8 @@ gnt_status gnti_params_init_member(gnti_params *params, int32_t member, uint64_t
         const gnti_param_info *info = &params->infos[i];
 
         draw(info, params->model->params[i].init, seed, values);
-        GNT_TRY(gnti_upload(params->stream, params->blocks[GNTI_BLOCK_WEIGHTS], member_offset(info, member), values,
-                            (size_t)(info->in * info->out) * sizeof(float)));
+        GNT_TRY(gnti_upload(params->stream, params->blocks[GNTI_BLOCK_WEIGHTS], member_offset(info, member),
+                            values, (size_t)(info->in * info->out) * sizeof(float)));
         GNT_TRY(gnti_stream_finish(params->stream));
     }
 done:
@@ -157,8 +162,8 @@ static gnt_status find_block(const gnti_params *params, int block, gnt_buffer **
 {
     gnt_status st = GNT_OK;
 
-    GNT_CHECK(block >= GNTI_BLOCK_WEIGHTS && block <= GNTI_BLOCK_BEST && params->blocks[block] != NULL, GNT_ERR_STATE,
-              "there is no block %d of parameters (moments: %d)", block, params->num_moments);
+    GNT_CHECK(block >= GNTI_BLOCK_WEIGHTS && block <= GNTI_BLOCK_BEST && params->blocks[block] != NULL,
+              GNT_ERR_STATE, "there is no block %d of parameters (moments: %d)", block, params->num_moments);
     *out = params->blocks[block];
 done:
     return st;
@@ -201,9 +206,10 @@ gnt_status gnti_params_keep_best(gnti_params *params, int32_t member)
         const gnti_param_info *info = &params->infos[i];
         const size_t offset = member_offset(info, member);
 
-        GNT_TRY(gnti_copy(params->stream, &(gnt_copy_args){ params->blocks[GNTI_BLOCK_BEST], offset,
-                                                            params->blocks[GNTI_BLOCK_WEIGHTS], offset,
-                                                            (size_t)(info->in * info->out) * sizeof(float) }));
+        GNT_TRY(
+            gnti_copy(params->stream, &(gnt_copy_args){ params->blocks[GNTI_BLOCK_BEST], offset,
+                                                        params->blocks[GNTI_BLOCK_WEIGHTS], offset,
+                                                        (size_t)(info->in * info->out) * sizeof(float) }));
     }
     GNT_TRY(gnti_stream_finish(params->stream));
 done:

@@ -17,6 +17,7 @@ struct gnti_params {
 };
 
 /* Layout alone: infos with offsets for M members; answers the floats of one block. */
-gnt_status gnti_params_layout(const gnt_model *model, int32_t num_members, gnti_param_info **out, int64_t *num_floats);
+gnt_status gnti_params_layout(const gnt_model *model, int32_t num_members, gnti_param_info **out,
+                              int64_t *num_floats);
 
 #endif

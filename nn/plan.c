@@ -12,9 +12,12 @@ static const struct {
     const char *name;
     uint32_t bit;
 } passes[GNTI_NUM_PASSES] = {
-    [GNTI_REASSOCIATE] = { "reassociate", GNTI_PASS_REASSOCIATE }, [GNTI_SPARSE_INPUT] = { "sparse-input", GNTI_PASS_SPARSE_INPUT },
-    [GNTI_HOIST] = { "hoist", GNTI_PASS_HOIST },                   [GNTI_FUSE] = { "fuse", GNTI_PASS_FUSE },
-    [GNTI_SYMMETRIC] = { "symmetric", GNTI_PASS_SYMMETRIC },       [GNTI_MEMORY] = { "memory", GNTI_PASS_MEMORY },
+    [GNTI_REASSOCIATE] = { "reassociate", GNTI_PASS_REASSOCIATE },
+    [GNTI_SPARSE_INPUT] = { "sparse-input", GNTI_PASS_SPARSE_INPUT },
+    [GNTI_HOIST] = { "hoist", GNTI_PASS_HOIST },
+    [GNTI_FUSE] = { "fuse", GNTI_PASS_FUSE },
+    [GNTI_SYMMETRIC] = { "symmetric", GNTI_PASS_SYMMETRIC },
+    [GNTI_MEMORY] = { "memory", GNTI_PASS_MEMORY },
 };
 
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass)
@@ -66,7 +69,8 @@ void gnti_plan_blocks(gnti_program *p)
 {
     for (int64_t i = 1; i < p->ir.num_values; i++) {
         gnti_value *v = &p->ir.values[i];
-        int64_t g = p->config.block_members > 0 ? p->config.block_members : gnti_max_i64(64 / gnti_max_i64(v->width, 1), 1);
+        int64_t g = p->config.block_members > 0 ? p->config.block_members
+                                                : gnti_max_i64(64 / gnti_max_i64(v->width, 1), 1);
 
         if (v->shared || v->space == 0)
             g = 1;
@@ -82,8 +86,8 @@ static gnt_status check_custom(const gnti_program *p, const gnt_backend *backend
         const gnt_op_class *op = p->ir.nodes[i].custom;
 
         GNT_CHECK(op == NULL || strcmp(op->backend, backend->name) == 0, GNT_ERR_UNSUPPORTED,
-                  "layer %d, %s: written for backend '%s', the device's is '%s'", p->ir.nodes[i].layer, op->name,
-                  op->backend, backend->name);
+                  "layer %d, %s: written for backend '%s', the device's is '%s'", p->ir.nodes[i].layer,
+                  op->name, op->backend, backend->name);
     }
 done:
     return st;
@@ -100,7 +104,8 @@ static gnt_status take_hypers(gnti_program *p, const gnt_tape *t)
     GNT_TRY(gnti_arena_status(p->arena));
     GNT_TRY(gnti_calloc_array(&p->hyper_values, t->num_hypers * members));
     for (int64_t h = 0; h < t->num_hypers; h++) {
-        p->hypers[h] = (gnti_hyper_info){ gnti_arena_strdup(p->arena, t->hypers[h].name), t->hypers[h].value };
+        p->hypers[h] =
+            (gnti_hyper_info){ gnti_arena_strdup(p->arena, t->hypers[h].name), t->hypers[h].value };
         for (int32_t m = 0; m < members; m++)
             p->hyper_values[h * members + m] = (float)t->hypers[h].value;
     }
@@ -156,7 +161,8 @@ static gnt_status make_update(gnti_program *p, const gnt_tape *t)
         if (d->kind == GNTI_PARAM_STATE)
             continue;
         p->segment_param[p->num_segments] = i;
-        p->segments[p->num_segments++] = (gnt_param_segment){ infos[i].offset, d->in * d->out, decay_of(p, d) };
+        p->segments[p->num_segments++] =
+            (gnt_param_segment){ infos[i].offset, d->in * d->out, decay_of(p, d) };
     }
     p->update.rules = NULL; /* the tape's */
 done:
@@ -230,8 +236,8 @@ done:
     return st;
 }
 
-gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_plan_config *config, gnt_device *dev,
-                             gnti_params *params, gnti_program **out)
+gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_plan_config *config,
+                             gnt_device *dev, gnti_params *params, gnti_program **out)
 {
     gnt_status st = GNT_OK;
     gnti_program *p = NULL;

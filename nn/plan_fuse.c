@@ -27,7 +27,8 @@ static gnti_node *product_of(const state *s, int32_t v)
     const int64_t i = v != 0 ? s->uses[v].writer : -1;
     gnti_node *n;
 
-    if (i < 0 || s->uses[v].reads != 1 || s->ir->values[v].keep || s->ir->values[v].storage != GNTI_IN_WORKSPACE)
+    if (i < 0 || s->uses[v].reads != 1 || s->ir->values[v].keep ||
+        s->ir->values[v].storage != GNTI_IN_WORKSPACE)
         return NULL;
     n = &s->ir->nodes[i];
     if (!gnti_op_get_info(n->op)->epilogue || n->hoisted || n->trans_a || n->num_out != 1 ||
@@ -42,8 +43,8 @@ static bool fuse_factor(state *s, gnti_node *sum)
         const int32_t v = sum->in[k];
         const int64_t i = s->uses[v].writer;
 
-        if (i < 0 || s->ir->nodes[i].op != GNTI_IR_SCALE_BY || s->ir->nodes[i].hoisted || s->uses[v].reads != 1 ||
-            s->ir->values[v].keep)
+        if (i < 0 || s->ir->nodes[i].op != GNTI_IR_SCALE_BY || s->ir->nodes[i].hoisted ||
+            s->uses[v].reads != 1 || s->ir->values[v].keep)
             continue;
         *(k == 0 ? &sum->alpha : &sum->beta) *= s->ir->nodes[i].alpha;
         sum->in[k] = s->ir->nodes[i].in[0];
@@ -64,7 +65,8 @@ static bool fuse_sum(state *s, int64_t at)
     gnti_node *sum = &s->ir->nodes[at];
     int32_t reads[GNTI_NODE_READS];
 
-    if (!gnti_ir_same_shape(s->ir, sum->in[0], sum->in[1]) || !gnti_value_is_temporary(&s->ir->values[sum->out[0]]))
+    if (!gnti_ir_same_shape(s->ir, sum->in[0], sum->in[1]) ||
+        !gnti_value_is_temporary(&s->ir->values[sum->out[0]]))
         return false;
     for (int k = 1; k >= 0; k--) {
         const int32_t v = sum->in[k], other = sum->in[1 - k];
@@ -94,8 +96,8 @@ static bool fuse_sum(state *s, int64_t at)
 static const gnti_node *find_dropout(const gnti_ir *ir, int32_t a, uint32_t ordinal)
 {
     for (int64_t i = 0; i < ir->num_nodes; i++)
-        if (ir->nodes[i].op == GNTI_IR_DROPOUT && ir->nodes[i].in[0] == a && ir->nodes[i].ordinal == ordinal &&
-            !ir->nodes[i].backward)
+        if (ir->nodes[i].op == GNTI_IR_DROPOUT && ir->nodes[i].in[0] == a &&
+            ir->nodes[i].ordinal == ordinal && !ir->nodes[i].backward)
             return &ir->nodes[i];
     return NULL;
 }
@@ -103,7 +105,8 @@ static const gnti_node *find_dropout(const gnti_ir *ir, int32_t a, uint32_t ordi
 static bool fuse_gate(state *s, gnti_node *n)
 {
     const int64_t before = s->uses[n->in[0]].writer;
-    gnti_node *drop = before >= 0 && s->ir->nodes[before].op == GNTI_IR_DROPOUT ? &s->ir->nodes[before] : NULL;
+    gnti_node *drop =
+        before >= 0 && s->ir->nodes[before].op == GNTI_IR_DROPOUT ? &s->ir->nodes[before] : NULL;
     const gnti_node *forward = NULL;
     gnti_node *product;
     int32_t gate = n->in[1];
@@ -212,7 +215,8 @@ static bool change_one(state *s)
         if (n->hoisted)
             continue;
         if ((n->op == GNTI_IR_ADD && fuse_bias(s, n)) || (n->op == GNTI_IR_ACT && fuse_activation(s, n)) ||
-            (n->op == GNTI_IR_DROPOUT && fuse_dropout(s, n)) || (n->op == GNTI_IR_AGGREGATE && fuse_scale(s, i)))
+            (n->op == GNTI_IR_DROPOUT && fuse_dropout(s, n)) ||
+            (n->op == GNTI_IR_AGGREGATE && fuse_scale(s, i)))
             return true;
     }
     return false;

@@ -37,7 +37,8 @@ static void note_blocked(gnti_program *p, const gnti_node *n, const gnti_uses *u
     if (writer < 0 || n->backward)
         return;
     if (p->ir.nodes[writer].op == GNTI_IR_DROPOUT && p->ir.nodes[writer].in[0] == p->ir.x)
-        gnti_pass_note(p, GNTI_HOIST, "layer %d: aggregation stays in the step, dropout on the features comes before it",
+        gnti_pass_note(p, GNTI_HOIST,
+                       "layer %d: aggregation stays in the step, dropout on the features comes before it",
                        n->layer);
 }
 

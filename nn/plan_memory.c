@@ -36,7 +36,9 @@ static void rank(const gnti_memory_item *items, int64_t count, order by, ranked 
         const size_t life = (size_t)(items[i].last - items[i].first + 1);
 
         out[i].item = i;
-        out[i].key1 = by == BY_SIZE ? items[i].bytes : by == BY_LIFE ? life : (size_t)(INT64_MAX - items[i].first);
+        out[i].key1 = by == BY_SIZE   ? items[i].bytes
+                      : by == BY_LIFE ? life
+                                      : (size_t)(INT64_MAX - items[i].first);
         out[i].key2 = by == BY_SIZE ? life : items[i].bytes;
     }
     qsort(out, (size_t)count, sizeof *out, compare);
@@ -95,7 +97,8 @@ static size_t peak_of(const gnti_memory_item *items, int64_t count)
     return peak;
 }
 
-gnt_status gnti_memory_place(gnti_memory_item *items, int64_t count, bool reuse, size_t *total, size_t *live_peak)
+gnt_status gnti_memory_place(gnti_memory_item *items, int64_t count, bool reuse, size_t *total,
+                             size_t *live_peak)
 {
     gnt_status st = GNT_OK;
     ranked *ranks = NULL;

@@ -53,7 +53,8 @@ static bool is_pair(const state *s, int64_t i, const gnti_node *second)
 {
     const gnti_value *between = &s->p->ir.values[second->in[0]];
 
-    return i >= 0 && s->uses[second->in[0]].reads == 1 && !between->keep && between->storage == GNTI_IN_WORKSPACE;
+    return i >= 0 && s->uses[second->in[0]].reads == 1 && !between->keep &&
+           between->storage == GNTI_IN_WORKSPACE;
 }
 
 static void swap_to_product_first(gnti_ir *ir, int64_t i, int64_t j)
@@ -96,7 +97,8 @@ static bool change_one(state *s)
 
         if (!is_pair(s, i, &n))
             continue;
-        if (n.op == GNTI_IR_MATMUL && linear(&ir->nodes[i]) && ir->values[n.in[1]].storage == GNTI_IN_WEIGHTS) {
+        if (n.op == GNTI_IR_MATMUL && linear(&ir->nodes[i]) &&
+            ir->values[n.in[1]].storage == GNTI_IN_WEIGHTS) {
             in = ir->values[n.in[0]].width;
             out = ir->values[n.out[0]].width;
             if (!product_first(s, ir->nodes[i].in[0], in, out))

@@ -70,7 +70,8 @@ static gnt_status grow(gnti_program *p)
         gnti_buffer_free(&p->workspace->buf);
         p->workspace->bytes = 0;
         p->workspace->version++;
-        GNT_TRY(gnti_buffer_alloc(p->dev, p->workspace_bytes > 0 ? p->workspace_bytes : 1, &p->workspace->buf));
+        GNT_TRY(
+            gnti_buffer_alloc(p->dev, p->workspace_bytes > 0 ? p->workspace_bytes : 1, &p->workspace->buf));
         p->workspace->bytes = p->workspace_bytes;
     }
 done:
@@ -159,8 +160,8 @@ gnt_status gnti_program_set_hyper(gnti_program *p, gnt_hyper h, int32_t member, 
     gnt_status st = GNT_OK;
 
     GNT_CHECK(h.id > 0 && h.id < p->num_hypers && member >= 0 && member < p->ir.num_members, GNT_ERR_ARG,
-              "no hyper %d of member %d (there are %lld hypers, %d members)", h.id, member, (long long)p->num_hypers - 1,
-              p->ir.num_members);
+              "no hyper %d of member %d (there are %lld hypers, %d members)", h.id, member,
+              (long long)p->num_hypers - 1, p->ir.num_members);
     p->hyper_values[(int64_t)h.id * p->ir.num_members + member] = value;
 done:
     return st;
@@ -246,7 +247,8 @@ static gnt_status read_view(gnti_program *p, const gnt_mat_view *v, int32_t memb
         from += (int64_t)(v->offset / sizeof(float)) + first;
     } else {
         GNT_TRY(gnti_alloc_array(&copy, span));
-        GNT_TRY(gnti_download(p->stream, copy, v->buf, v->offset + (size_t)first * sizeof(float), (size_t)span * sizeof(float)));
+        GNT_TRY(gnti_download(p->stream, copy, v->buf, v->offset + (size_t)first * sizeof(float),
+                              (size_t)span * sizeof(float)));
         GNT_TRY(gnti_stream_finish(p->stream));
         from = copy;
     }
@@ -265,12 +267,14 @@ gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, flo
 
     GNT_CHECK(p->bound, GNT_ERR_STATE, "the program is not bound");
     GNT_CHECK(v.id > 0 && v.id < p->ir.num_values, GNT_ERR_ARG, "there is no value %d", v.id);
-    GNT_CHECK(member >= 0 && member < p->ir.num_members, GNT_ERR_ARG, "member %d is outside of 0 to %d", member,
-              p->ir.num_members - 1);
+    GNT_CHECK(member >= 0 && member < p->ir.num_members, GNT_ERR_ARG, "member %d is outside of 0 to %d",
+              member, p->ir.num_members - 1);
     value = &p->ir.values[v.id];
-    GNT_CHECK((value->keep && value->storage != GNTI_IN_NOTHING) || value->storage == GNTI_IN_WEIGHTS, GNT_ERR_STATE,
-              "value %d does not outlive a run: mark it with gnti_tape_keep while recording", v.id);
-    GNT_CHECK(p->workspace_version == p->workspace->version, GNT_ERR_STATE, "the program has not run since it was bound");
+    GNT_CHECK((value->keep && value->storage != GNTI_IN_NOTHING) || value->storage == GNTI_IN_WEIGHTS,
+              GNT_ERR_STATE, "value %d does not outlive a run: mark it with gnti_tape_keep while recording",
+              v.id);
+    GNT_CHECK(p->workspace_version == p->workspace->version, GNT_ERR_STATE,
+              "the program has not run since it was bound");
     view = gnti_lower_view(&p->lowering, v.id);
     GNT_CHECK(view.buf != NULL, GNT_ERR_STATE, "value %d is not in memory", v.id);
     GNT_TRY(read_view(p, &view, member, out));

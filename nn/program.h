@@ -26,20 +26,26 @@ int64_t gnti_model_out_width(const gnt_model *model);
 gnt_label_kind gnti_model_label_kind(const gnt_model *model);
 
 /* ---- parameters: one device block for weights, one each for gradients and moments -------------------------- */
-typedef enum gnti_param_kind { GNTI_PARAM_WEIGHT, GNTI_PARAM_BIAS, GNTI_PARAM_NORM, GNTI_PARAM_STATE } gnti_param_kind;
+typedef enum gnti_param_kind {
+    GNTI_PARAM_WEIGHT,
+    GNTI_PARAM_BIAS,
+    GNTI_PARAM_NORM,
+    GNTI_PARAM_STATE
+} gnti_param_kind;
 
 typedef struct gnti_param_info {
-    const char *name;  /* full: "2.w1", layer from 1 */
-    int32_t layer;     /* from 1 */
+    const char *name; /* full: "2.w1", layer from 1 */
+    int32_t layer;    /* from 1 */
     gnti_param_kind kind;
     int64_t in, out;
-    int64_t offset;    /* floats; member m at offset + m * in * out */
+    int64_t offset; /* floats; member m at offset + m * in * out */
 } gnti_param_info;
 
 typedef struct gnti_params gnti_params;
 
 /* Space for M members on a device; training adds gradients and moments (number by the optimiser), num_moments -1: neither. */
-gnt_status gnti_params_create(const gnt_model *model, gnt_device *dev, int32_t num_members, int32_t num_moments, gnti_params **out);
+gnt_status gnti_params_create(const gnt_model *model, gnt_device *dev, int32_t num_members,
+                              int32_t num_moments, gnti_params **out);
 void gnti_params_free(gnti_params **params);
 /* Initial values of member m by its run seed (Philox, full name, row, column): equal alone and fused. */
 gnt_status gnti_params_init_member(gnti_params *params, int32_t member, uint64_t seed);
@@ -76,21 +82,21 @@ gnt_var gnti_tape_hidden(const gnt_tape *t);
 
 typedef struct gnti_loss_config {
     gnt_loss_kind kind;
-    bool weight_per_member;  /* loss weights (rows, M) instead of (rows, shared) */
+    bool weight_per_member;    /* loss weights (rows, M) instead of (rows, shared) */
     int64_t num_class_weights; /* 0: none */
 } gnti_loss_config;
 gnt_var gnti_record_loss(gnt_tape *t, gnt_var logits, const gnti_loss_config *config);
 
 /* The last rule that matches a parameter counts; without one there is no decay. */
 typedef struct gnti_decay_rule {
-    int32_t layer;        /* 0: all */
-    int32_t kind;         /* gnti_param_kind, -1: weights only */
+    int32_t layer; /* 0: all */
+    int32_t kind;  /* gnti_param_kind, -1: weights only */
     double value;
 } gnti_decay_rule;
 typedef struct gnti_update_config {
     gnt_optimizer_kind kind;
     bool nesterov, clip;
-    float beta1, beta2, eps;
+    double beta1, beta2, eps;
     const gnti_decay_rule *rules;
     int32_t num_rules;
 } gnti_update_config;
@@ -119,8 +125,8 @@ typedef struct gnti_plan_config {
 typedef struct gnti_program gnti_program;
 
 /* params NULL only for a dry run (estimate, explain). Errors: the first failed op with layer, op and both shapes. */
-gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_plan_config *config, gnt_device *dev,
-                             gnti_params *params, gnti_program **out);
+gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_plan_config *config,
+                             gnt_device *dev, gnti_params *params, gnti_program **out);
 void gnti_program_free(gnti_program **p);
 
 /* All pointers are host memory that must live until the next bind. A NULL member keeps what was bound before. */
@@ -136,8 +142,8 @@ gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch);
 
 typedef struct gnti_step {
     int64_t step;
-    const uint64_t *seeds;  /* (M) run seeds: the member key is that of a lone run with this seed */
-    const uint8_t *live;    /* (M) */
+    const uint64_t *seeds; /* (M) run seeds: the member key is that of a lone run with this seed */
+    const uint8_t *live;   /* (M) */
 } gnti_step;
 /* Values of hypers for all members, kept until set again. */
 gnt_status gnti_program_set_hyper(gnti_program *p, gnt_hyper h, int32_t member, float value);

@@ -35,7 +35,7 @@ typedef struct gnti_bound_features {
     gnt_spmm_plan *forward, *transposed;
     gnti_graph *transpose;
     gnt_buffer *values, *values_transposed, *rows, *columns, *rows_transposed, *columns_transposed;
-    float *ones;                       /* host arrays that buffers may wrap */
+    float *ones; /* host arrays that buffers may wrap */
     int32_t *row_of, *column_of_transposed;
 } gnti_bound_features;
 
@@ -63,13 +63,13 @@ struct gnti_program {
     const gnt_model *model;
     gnt_device *dev;
     gnt_stream *stream;
-    gnti_params *params; /* NULL: a dry run */
+    gnti_params *params;    /* NULL: a dry run */
     gnti_param_info *infos; /* own layout of a dry run */
     gnti_ir ir;
     gnti_plan_config config;
-    int64_t fired[GNTI_NUM_PASSES];     /* how often a pass has changed something */
-    gnti_text notes[GNTI_NUM_PASSES];   /* what and why not */
-    gnti_hyper_info *hypers;            /* names are in the arena */
+    int64_t fired[GNTI_NUM_PASSES];   /* how often a pass has changed something */
+    gnti_text notes[GNTI_NUM_PASSES]; /* what and why not */
+    gnti_hyper_info *hypers;          /* names are in the arena */
     gnti_arena *arena;
     int64_t num_hypers;
     float *hyper_values; /* (H, M) */
@@ -84,7 +84,7 @@ struct gnti_program {
     size_t step_bytes;
     gnt_buffer *step, *stats, *bad;
 
-    gnti_bound_space *spaces; /* by space */
+    gnti_bound_space *spaces;       /* by space */
     gnti_bound_operator *operators; /* by adj */
     gnti_bound_features x;
     gnti_bound_loss loss;
@@ -105,7 +105,14 @@ struct gnti_program {
 };
 
 /* ---- passes: program in, program out --------------------------------------------------------------------------- */
-typedef enum gnti_pass { GNTI_REASSOCIATE, GNTI_SPARSE_INPUT, GNTI_HOIST, GNTI_FUSE, GNTI_SYMMETRIC, GNTI_MEMORY } gnti_pass;
+typedef enum gnti_pass {
+    GNTI_REASSOCIATE,
+    GNTI_SPARSE_INPUT,
+    GNTI_HOIST,
+    GNTI_FUSE,
+    GNTI_SYMMETRIC,
+    GNTI_MEMORY
+} gnti_pass;
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass);
 const char *gnti_pass_name(gnti_pass pass);
 void gnti_pass_note(gnti_program *p, gnti_pass pass, const char *format, ...) GNT_PRINTF(3, 4);
@@ -125,7 +132,8 @@ typedef struct gnti_memory_item {
     size_t offset;       /* out */
 } gnti_memory_item;
 /* reuse false: one behind the other. Answers the total and the largest sum of live bytes. */
-gnt_status gnti_memory_place(gnti_memory_item *items, int64_t count, bool reuse, size_t *total, size_t *live_peak);
+gnt_status gnti_memory_place(gnti_memory_item *items, int64_t count, bool reuse, size_t *total,
+                             size_t *live_peak);
 
 /* Whether values' bytes are needed and how many, for capacities as they are. */
 size_t gnti_value_bytes(const gnti_program *p, int32_t value);

@@ -32,7 +32,8 @@ static gnt_status sign(const gnti_program *p, uint64_t **out)
             h = mix(h, signs[reads[k]]);
         if (n->adj != 0)
             h = mix(h, (uint64_t)(uintptr_t)p->operators[n->adj].host);
-        h = mix(h, (uint64_t)n->aggregate * 8 + (uint64_t)n->transposed * 4 + (uint64_t)n->trans_a * 2 + n->trans_b);
+        h = mix(h, (uint64_t)n->aggregate * 8 + (uint64_t)n->transposed * 4 + (uint64_t)n->trans_a * 2 +
+                       n->trans_b);
         h = mix(h, (uint64_t)n->act + (uint64_t)(n->act_alpha * 1e6f) * 16);
         h = mix(h, (uint64_t)(int64_t)(factors[0] * 1e6f));
         h = mix(h, (uint64_t)(int64_t)(factors[1] * 1e6f));
@@ -87,7 +88,8 @@ bool gnti_program_match_hoisted(gnti_program *p)
             all = find_equal(q, theirs, mine[v], gnti_value_bytes(p, v)) != 0;
     for (int32_t v = 1; v < p->ir.num_values && all; v++)
         if (p->ir.values[v].storage == GNTI_IN_HOISTED)
-            p->ir.values[v].offset = q->ir.values[find_equal(q, theirs, mine[v], gnti_value_bytes(p, v))].offset;
+            p->ir.values[v].offset =
+                q->ir.values[find_equal(q, theirs, mine[v], gnti_value_bytes(p, v))].offset;
     p->laid_out = p->laid_out && !all; /* own offsets come back if the next binding cannot share */
 done:
     gnti_free(mine);

@@ -95,10 +95,11 @@ bool gnti_tape_takes(gnt_tape *t, const char *op, const gnt_var *in, int count)
         return false;
     for (int i = 0; i < count; i++) {
         if (in[i].id == 0)
-            gnti_tape_fail(t, GNT_ERR_ARG, op, "input %d is no value (an optional one that is missing, or unset)", i + 1);
+            gnti_tape_fail(t, GNT_ERR_ARG, op,
+                           "input %d is no value (an optional one that is missing, or unset)", i + 1);
         else if (in[i].id < 0 || in[i].id >= t->ir.num_values)
-            gnti_tape_fail(t, GNT_ERR_ARG, op, "input %d is no value of this tape (id %d of %lld)", i + 1, in[i].id,
-                           (long long)t->ir.num_values - 1);
+            gnti_tape_fail(t, GNT_ERR_ARG, op, "input %d is no value of this tape (id %d of %lld)", i + 1,
+                           in[i].id, (long long)t->ir.num_values - 1);
         else
             continue;
         return false;
@@ -208,7 +209,8 @@ gnt_var gnt_use(gnt_tape *t, gnt_param p)
     if (!gnti_tape_takes(t, "use", NULL, 0))
         return (gnt_var){ 0 };
     if (t->model == NULL || p.id <= 0 || p.id > t->model->num_params)
-        return gnti_tape_fail(t, GNT_ERR_ARG, "use", "parameter %d was not declared by this model's layers", p.id);
+        return gnti_tape_fail(t, GNT_ERR_ARG, "use", "parameter %d was not declared by this model's layers",
+                              p.id);
     if (t->param_values[p.id] != 0)
         return (gnt_var){ t->param_values[p.id] };
     decl = &t->model->params[p.id - 1];

@@ -32,7 +32,8 @@ enum { GNTI_SHAPE_BYTES = 96 };
 /* "(space 1, width 16)" or "(3 rows, width 16)". */
 const char *gnti_tape_shape(const gnt_tape *t, gnt_var v, char out[GNTI_SHAPE_BYTES]);
 /* Keeps the first failure as "layer 2 'gcn', matmul: ..."; answers var 0. */
-gnt_var gnti_tape_fail(gnt_tape *t, gnt_status code, const char *op, const char *format, ...) GNT_PRINTF(4, 5);
+gnt_var gnti_tape_fail(gnt_tape *t, gnt_status code, const char *op, const char *format, ...)
+    GNT_PRINTF(4, 5);
 /* Whether all inputs are good; a failed input passes on silently, a number that no op gave fails. */
 bool gnti_tape_takes(gnt_tape *t, const char *op, const gnt_var *in, int count);
 const gnti_value *gnti_tape_value(const gnt_tape *t, gnt_var v);

@@ -36,7 +36,7 @@ static double gradient_norm(const gnt_optimizer_args *a, int64_t m, int32_t *bad
 static void step_value(const gnt_optimizer_args *a, int64_t m, double decay, float *w, double g, float *m1,
                        float *m2)
 {
-    const double lr = ref_hyper(a->step, a->lr_hyper, m), b1 = (double)a->beta1, b2 = (double)a->beta2;
+    const double lr = ref_hyper(a->step, a->lr_hyper, m), b1 = a->beta1, b2 = a->beta2;
     double value = (double)*w, first, second;
 
     if (a->kind == GNT_OPTIMIZER_ADAMW)
@@ -51,7 +51,7 @@ static void step_value(const gnt_optimizer_args *a, int64_t m, double decay, flo
         second = b2 * (double)*m2 + (1.0 - b2) * g * g;
         *m2 = (float)second;
         value -= lr / ref_hyper(a->step, a->corr1_hyper, m) * first /
-                 (sqrt(second) / sqrt(ref_hyper(a->step, a->corr2_hyper, m)) + (double)a->eps);
+                 (sqrt(second) / sqrt(ref_hyper(a->step, a->corr2_hyper, m)) + a->eps);
     }
     if (m1 != NULL)
         *m1 = (float)first;
@@ -60,7 +60,7 @@ static void step_value(const gnt_optimizer_args *a, int64_t m, double decay, flo
 
 static void step_member(const gnt_optimizer_args *a, int64_t m, double clip)
 {
-    const bool has_first = a->kind != GNT_OPTIMIZER_SGD || a->beta1 != 0.0f;
+    const bool has_first = a->kind != GNT_OPTIMIZER_SGD || a->beta1 != 0.0;
 
     for (int32_t i = 0; i < a->num_segments; i++) {
         const gnt_param_segment *g = &a->segments[i];

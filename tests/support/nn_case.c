@@ -12,8 +12,8 @@ static uint32_t draw(uint64_t seed, uint32_t i, uint32_t what)
     return gnti_draw_word(gnti_seed_key(seed), GNTI_DRAW_GENERATE, what, 0, i, 0);
 }
 
-void nn_data_from_arcs(nn_data *d, int64_t num_nodes, const gnti_arc_list *arcs, bool symmetrise, int64_t width,
-                       int64_t classes)
+void nn_data_from_arcs(nn_data *d, int64_t num_nodes, const gnti_arc_list *arcs, bool symmetrise,
+                       int64_t width, int64_t classes)
 {
     const gnti_build_options options = { .symmetrise = symmetrise, .duplicates = GNTI_DUPLICATES_FIRST };
     gnti_build_report report;
@@ -30,8 +30,8 @@ void nn_data_from_arcs(nn_data *d, int64_t num_nodes, const gnti_arc_list *arcs,
     d->x = (gnti_features){ .rows = num_nodes, .width = width, .dense = d->dense, .borrowed = true };
 }
 
-void nn_data_make(nn_data *d, uint64_t seed, int64_t num_nodes, int64_t num_arcs, int64_t width, int64_t classes,
-                  bool symmetric, bool weighted)
+void nn_data_make(nn_data *d, uint64_t seed, int64_t num_nodes, int64_t num_arcs, int64_t width,
+                  int64_t classes, bool symmetric, bool weighted)
 {
     gnti_arc_list arcs = { .num_arcs = num_arcs };
 
@@ -41,8 +41,10 @@ void nn_data_make(nn_data *d, uint64_t seed, int64_t num_nodes, int64_t num_arcs
         gnt_assert_ok(gnti_alloc_array(&arcs.weight, num_arcs + 1));
     for (int64_t i = 0; i < num_arcs; i++) {
         /* the last node stays isolated */
-        arcs.source[i] = gnti_below(draw(seed, (uint32_t)i, 0), (uint32_t)(num_nodes > 1 ? num_nodes - 1 : 1));
-        arcs.target[i] = gnti_below(draw(seed, (uint32_t)i, 1), (uint32_t)(num_nodes > 1 ? num_nodes - 1 : 1));
+        arcs.source[i] =
+            gnti_below(draw(seed, (uint32_t)i, 0), (uint32_t)(num_nodes > 1 ? num_nodes - 1 : 1));
+        arcs.target[i] =
+            gnti_below(draw(seed, (uint32_t)i, 1), (uint32_t)(num_nodes > 1 ? num_nodes - 1 : 1));
         if (weighted) /* symmetric in its ends */
             arcs.weight[i] = 0.5f + (float)((arcs.source[i] + arcs.target[i]) % 3) * 0.25f;
     }
@@ -100,7 +102,11 @@ static void record(const nn_setup *s, nn_case *c, gnt_tape *t)
     gnti_inputs in = { 0 };
     gnti_loss_config loss = { .kind = GNT_LOSS_SOFTMAX };
     const gnti_decay_rule rule = { 1, -1, (double)s->decay_first };
-    gnti_update_config update = { .kind = s->optimizer, .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f, .rules = &rule,
+    gnti_update_config update = { .kind = s->optimizer,
+                                  .beta1 = 0.9,
+                                  .beta2 = 0.999,
+                                  .eps = 1e-8,
+                                  .rules = &rule,
                                   .num_rules = s->decay_first > 0.0f };
     gnt_var z, l;
 
@@ -131,7 +137,9 @@ static void bind(const nn_setup *s, nn_case *c)
         ops[l] = s->data->op;
     c->rows = s->ops != NULL ? s->ops[layers - 1]->num_dst : s->data->num_nodes;
     if (s->sparse) {
-        sparse = (gnti_features){ .rows = s->data->num_nodes, .width = s->data->width, .sparse = s->data->sparse, .borrowed = true };
+        sparse = (gnti_features){
+            .rows = s->data->num_nodes, .width = s->data->width, .sparse = s->data->sparse, .borrowed = true
+        };
         batch.x = &sparse;
     }
     for (int64_t r = 0; r < c->rows; r++)
@@ -148,7 +156,8 @@ void nn_case_make(const nn_setup *s, nn_case *c)
     memset(c, 0, sizeof *c);
     c->members = s->members > 0 ? s->members : 1;
     c->classes = s->data->classes;
-    gnt_assert_ok(gnti_model_create_for(s->ctx, s->data->width, s->data->classes, GNT_LABELS_CLASS, s->text, s->config, &c->model));
+    gnt_assert_ok(gnti_model_create_for(s->ctx, s->data->width, s->data->classes, GNT_LABELS_CLASS, s->text,
+                                        s->config, &c->model));
     gnt_assert_ok(gnti_params_create(c->model, gnti_context_device(s->ctx), c->members, 2, &c->params));
     gnt_assert_ok(gnti_tape_create(s->ctx, c->members, !s->evaluation, &t));
     record(s, c, t);
@@ -213,8 +222,10 @@ void nn_case_run(nn_case *c, int64_t step, float lr, const uint64_t *seeds, doub
 
     for (int32_t m = 0; m < c->members; m++) {
         gnt_assert_ok(gnti_program_set_hyper(c->program, c->lr, m, lr));
-        gnt_assert_ok(gnti_program_set_hyper(c->program, c->corr1, m, (float)(1.0 - pow(0.9, (double)step + 1.0))));
-        gnt_assert_ok(gnti_program_set_hyper(c->program, c->corr2, m, (float)(1.0 - pow(0.999, (double)step + 1.0))));
+        gnt_assert_ok(
+            gnti_program_set_hyper(c->program, c->corr1, m, (float)(1.0 - pow(0.9, (double)step + 1.0))));
+        gnt_assert_ok(
+            gnti_program_set_hyper(c->program, c->corr2, m, (float)(1.0 - pow(0.999, (double)step + 1.0))));
         gnt_assert_ok(gnti_program_set_hyper(c->program, gnti_program_loss_norm(c->program), m, c->norm));
     }
     gnt_assert_ok(gnti_program_run(c->program, &block));

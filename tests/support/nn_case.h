@@ -23,10 +23,10 @@ typedef struct nn_data {
 } nn_data;
 
 /* Random arcs (symmetric or not, some loops, isolated nodes), features and labels from a seed. */
-void nn_data_make(nn_data *d, uint64_t seed, int64_t num_nodes, int64_t num_arcs, int64_t width, int64_t classes,
-                  bool symmetric, bool weighted);
-void nn_data_from_arcs(nn_data *d, int64_t num_nodes, const gnti_arc_list *arcs, bool symmetrise, int64_t width,
-                       int64_t classes);
+void nn_data_make(nn_data *d, uint64_t seed, int64_t num_nodes, int64_t num_arcs, int64_t width,
+                  int64_t classes, bool symmetric, bool weighted);
+void nn_data_from_arcs(nn_data *d, int64_t num_nodes, const gnti_arc_list *arcs, bool symmetrise,
+                       int64_t width, int64_t classes);
 void nn_data_set_sparse(nn_data *d); /* the sparse twin of the dense features */
 void nn_data_free(nn_data *d);
 

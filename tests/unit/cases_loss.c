@@ -143,9 +143,9 @@ static void run_optimizer(case_env *env, const optimizer_case *k, int64_t M)
     for (int side = 0; side < 2; side++) {
         const gnt_optimizer_args args = { .kind = k->kind,
                                           .nesterov = k->nesterov,
-                                          .beta1 = k->kind == GNT_OPTIMIZER_SGD ? k->momentum : 0.9f,
-                                          .beta2 = 0.999f,
-                                          .eps = 1e-8f,
+                                          .beta1 = k->kind == GNT_OPTIMIZER_SGD ? (double)k->momentum : 0.9,
+                                          .beta2 = 0.999,
+                                          .eps = 1e-8,
                                           .weights = w.view[side].buf,
                                           .grads = g.view[side].buf,
                                           .moment1 = m1.view[side].buf,
