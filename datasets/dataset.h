@@ -113,6 +113,9 @@ gnt_status gnti_dataset_validate(const gnt_dataset *data);
 /* The first node that is in two parts of a split (-1: none), and these parts. */
 int64_t gnti_split_overlap(const gnti_split *split, int *first_part, int *second_part);
 
+/* SHA-256 of the three lists: each its length, then its nodes, as int64. Stored with the split as "sha256". */
+gnt_status gnti_split_sum(const gnti_split *split, char hex[65]);
+
 /* The first feature that is NaN or infinite: its row, or -1; *column may be NULL. */
 int64_t gnti_features_find_nonfinite(const gnti_features *x, int64_t *column);
 

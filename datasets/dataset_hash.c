@@ -232,3 +232,19 @@ gnt_status gnti_dataset_hash(gnt_dataset *data)
 {
     return gnti_dataset_sums(data, data->graph_sha256, data->content_sha256);
 }
+
+gnt_status gnti_split_sum(const gnti_split *split, char hex[65])
+{
+    gnt_status st = GNT_OK;
+    feed f = { .status = GNT_OK };
+
+    GNT_TRY(feed_open(&f));
+    for (int part = 0; part < 3; part++) {
+        put_i64(&f, split->num_nodes[part]);
+        put_block(&f, split->nodes[part], (size_t)split->num_nodes[part] * sizeof *split->nodes[part]);
+    }
+    GNT_TRY(finish(&f, hex));
+done:
+    feed_close(&f);
+    return st;
+}

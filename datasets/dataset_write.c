@@ -176,7 +176,7 @@ static gnt_status write_split(gnti_h5 *file, const gnti_split *s)
 {
     static const char *const parts[] = { "train", "valid", "test" };
     gnt_status st = GNT_OK;
-    char group[PATH_BYTES - 16], path[PATH_BYTES];
+    char group[PATH_BYTES - 16], path[PATH_BYTES], sum[65];
 
     GNT_CHECK(s->name[0] != '\0' && strchr(s->name, '/') == NULL && strcmp(s->name, ".") != 0 &&
                   strlen(s->name) < sizeof group - 16,
@@ -187,6 +187,8 @@ static gnt_status write_split(gnti_h5 *file, const gnti_split *s)
     GNT_TRY(gnti_h5_set_int(file, group, "seed", (int64_t)s->seed));
     GNT_TRY(gnti_h5_set_text(file, group, "source", s->source != NULL ? s->source : ""));
     GNT_TRY(gnti_h5_set_int(file, group, "inductive", s->inductive));
+    GNT_TRY(gnti_split_sum(s, sum));
+    GNT_TRY(gnti_h5_set_text(file, group, "sha256", sum));
     for (int part = 0; part < 3; part++) {
         snprintf(path, sizeof path, "%s/%s", group, parts[part]);
         GNT_TRY(write_array(file, path, GNTI_FILE_I64, 1, &s->num_nodes[part], s->nodes[part]));

@@ -132,13 +132,15 @@ GNT_API const char *gntx_generate_kinds(void);
 GNT_API gnt_status gntx_generate(gnt_context *ctx, const char *kind, const gntx_generate_options *options,
                                  gnt_dataset **out, gntx_json **report);
 
-/* A copy of the dataset with one more split (or, when `replace`, a changed one). report: sizes by part and class. */
+/* A copy of the dataset with one more split (or, when `replace`, a changed one). report: {"splits": [{"name", "kind",
+ * "seed", "sha256", "train", "valid", "test", "classes": {"train": [a count a class], ...}}], "notes": [text]}. */
 typedef struct gntx_split_options {
     int32_t kind;         /* random|stratified|per-class */
     char *name;           /* NULL: the kind's name */
     double train, valid, test; /* shares; test 0: the rest */
-    int64_t per_class, valid_count, test_count, seed; /* per-class: 20 a class, 500, 1000 */
+    int64_t per_class, valid_count, test_count, seed; /* per-class: 20 a class, 500, 1000; test_count 0: the rest */
     bool inductive, replace;
+    int64_t repeats;      /* above 1: NAME-0, NAME-1, ... with seed, seed + 1, ... */
 } gntx_split_options;
 GNT_API const gnt_option *gntx_split_option_table(void);
 GNT_API gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_options *options, gnt_dataset **out,
