@@ -20,9 +20,9 @@ static gnt_status record(gnt_trainer *tr, gnt_tape *t, const gnti_decay_rule *ru
     const gnti_update_config update = { .kind = gnti_config_optimizer(c),
                                         .nesterov = c->nesterov,
                                         .clip = c->clip > 0.0,
-                                        .beta1 = (float)(sgd ? c->momentum : c->beta1),
-                                        .beta2 = (float)c->beta2,
-                                        .eps = (float)c->eps,
+                                        .beta1 = sgd ? c->momentum : c->beta1,
+                                        .beta2 = c->beta2,
+                                        .eps = c->eps,
                                         .rules = rules,
                                         .num_rules = num_rules };
 
