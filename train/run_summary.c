@@ -139,8 +139,9 @@ done:
     return st;
 }
 
-static gnt_status write_one(const gnti_run_place *place, const gnt_trainer *tr, int32_t member,
-                            const char *outcome, const char *message)
+/* Of a member, or over all of them when member is -1. */
+static gnt_status make_one(const gnt_trainer *tr, int32_t member, const char *outcome, const char *message,
+                           gnti_json **out)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
@@ -151,9 +152,33 @@ static gnt_status write_one(const gnti_run_place *place, const gnt_trainer *tr, 
         GNT_TRY(put_member(tr, member, o));
     else
         GNT_TRY(put_seeds(tr, o));
+    *out = o;
+    o = NULL;
+done:
+    gnti_json_free(&o);
+    return st;
+}
+
+static gnt_status write_one(const gnti_run_place *place, const gnt_trainer *tr, int32_t member,
+                            const char *outcome, const char *message)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_TRY(make_one(tr, member, outcome, message, &o));
     GNT_TRY(gnti_json_write(place->summary, o));
 done:
     gnti_json_free(&o);
+    return st;
+}
+
+gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(tr != NULL && tr->finished, GNT_ERR_STATE, "a summary is there after gnt_trainer_finish");
+    GNT_TRY(make_one(tr, tr->num_members == 1 ? 0 : -1, "complete", NULL, (gnti_json **)out));
+done:
     return st;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gnntrain predict: classes, probabilities or embeddings of every node, with the user's ids, in the input's order. */
+#include "cli/cli.h"
+
+static gnt_status run(cli_call *call)
+{
+    gnt_status st = GNT_OK;
+    const gntx_predict_options *options = cli_options_of(call, 0);
+    const cli_output *output = cli_options_of(call, 1);
+    gnt_context *ctx = NULL;
+    gntx_json *report = NULL;
+
+    GNT_TRY(cli_require_output(output));
+    GNT_TRY(cli_context_create(cli_options_of(call, 2), NULL, &ctx));
+    GNT_TRY(gntx_predict(ctx, call->arguments[0], options, output->output, &report));
+    GNT_TRY(cli_print_facts(report));
+done:
+    gntx_json_free(&report);
+    gnt_context_free(&ctx);
+    return st;
+}
+
+const cli_verb cmd_predict = {
+    .name = "predict",
+    .summary = "write predictions for every node of a graph",
+    .arguments = "RUN -o FILE",
+    .details = "FILE is csv, npy or h5 by its suffix. Lines are in the order of the input and carry the ids "
+               "of the input; "
+               "nodes without a label are included.",
+    .examples = { "gnntrain predict cora-run -o predictions.csv",
+                  "gnntrain predict cora-run --data new.h5 -o new.csv" },
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .sections = { { gntx_predict_option_table, sizeof(gntx_predict_options) },
+                  { cli_output_table, sizeof(cli_output) },
+                  { cli_machine_table, sizeof(cli_machine) } },
+    .run = run,
+};
