@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const FIELD_NAMES[GNTI_DEBIAN_NUM_FIELDS] = {
-    "Package", "Version", "Architecture", "Status",     "Source",  "Section",
+    "Package",     "Version", "Architecture", "Status",     "Source",   "Section",
     "Description", "Depends", "Pre-Depends",  "Recommends", "Provides",
 };
 
@@ -30,7 +30,8 @@ static int field_of(const char *line, const char **value)
     const char *colon = strchr(line, ':');
 
     for (int f = 0; colon != NULL && f < GNTI_DEBIAN_NUM_FIELDS; f++) {
-        if (strlen(FIELD_NAMES[f]) != (size_t)(colon - line) || strncmp(line, FIELD_NAMES[f], (size_t)(colon - line)) != 0)
+        if (strlen(FIELD_NAMES[f]) != (size_t)(colon - line) ||
+            strncmp(line, FIELD_NAMES[f], (size_t)(colon - line)) != 0)
             continue;
         *value = colon + 1;
         while (**value == ' ')
@@ -76,7 +77,8 @@ static gnt_status read_line(gnti_debian_index *index, gnti_reader *r, int *field
     gnti_text *texts = &index->texts;
     const char *value = "";
 
-    GNT_CHECK(strlen(r->line) == r->length, GNT_ERR_FORMAT, "%s: a zero byte in a package index", gnti_reader_where(r));
+    GNT_CHECK(strlen(r->line) == r->length, GNT_ERR_FORMAT, "%s: a zero byte in a package index",
+              gnti_reader_where(r));
     if (r->line[0] == ' ' || r->line[0] == '\t') {
         if (*field >= 0) {
             gnti_text_append(texts, "\n");
@@ -84,7 +86,8 @@ static gnt_status read_line(gnti_debian_index *index, gnti_reader *r, int *field
         }
         goto done;
     }
-    GNT_CHECK(strchr(r->line, ':') != NULL, GNT_ERR_FORMAT, "%s: 'Field: value' was expected", gnti_reader_where(r));
+    GNT_CHECK(strchr(r->line, ':') != NULL, GNT_ERR_FORMAT, "%s: 'Field: value' was expected",
+              gnti_reader_where(r));
     end_field(texts, *field);
     *field = field_of(r->line, &value);
     if (*field >= 0) {
@@ -179,13 +182,15 @@ int gnti_debian_compare_versions(const char *a, const char *b)
     const char *a_start = a_colon != NULL ? a_colon + 1 : a, *b_start = b_colon != NULL ? b_colon + 1 : b;
     const char *a_dash = strrchr(a_start, '-'), *b_dash = strrchr(b_start, '-');
     const char *a_end = a_start + strlen(a_start), *b_end = b_start + strlen(b_start);
-    const int upstream = compare_part(a_start, a_dash != NULL ? a_dash : a_end, b_start, b_dash != NULL ? b_dash : b_end);
+    const int upstream =
+        compare_part(a_start, a_dash != NULL ? a_dash : a_end, b_start, b_dash != NULL ? b_dash : b_end);
 
     if (epoch != 0)
         return epoch;
     if (upstream != 0)
         return upstream;
-    return compare_part(a_dash != NULL ? a_dash + 1 : a_end, a_end, b_dash != NULL ? b_dash + 1 : b_end, b_end);
+    return compare_part(a_dash != NULL ? a_dash + 1 : a_end, a_end, b_dash != NULL ? b_dash + 1 : b_end,
+                        b_end);
 }
 
 /* ---- selection ---- */

@@ -15,10 +15,8 @@
 #include <sys/stat.h>
 
 static const gnti_importer *const IMPORTERS[] = {
-    &gnti_import_debian,
-
-    &gnti_import_npz,           &gnti_import_linqs, &gnti_import_geom_gcn,
-
+    &gnti_import_debian,        &gnti_import_npz,   &gnti_import_linqs,
+    &gnti_import_geom_gcn,      &gnti_import_ogb,   &gnti_import_graphsage,
     &gnti_import_matrix_market, &gnti_import_metis, &gnti_import_edge_list,
 };
 enum { NUM_IMPORTERS = sizeof IMPORTERS / sizeof *IMPORTERS };
@@ -92,9 +90,13 @@ static gnt_status find_importer(const gnti_import_input *in, const gnti_importer
                   gntx_import_formats());
         goto done;
     }
-    for (int i = 0; i < NUM_IMPORTERS && *out == NULL; i++)
-        if (IMPORTERS[i]->matches(in))
+    for (int i = 0; i < NUM_IMPORTERS && *out == NULL; i++) {
+        bool matches = false;
+
+        GNT_TRY(IMPORTERS[i]->matches(in, &matches));
+        if (matches)
             *out = IMPORTERS[i];
+    }
     GNT_CHECK(*out != NULL, GNT_ERR_FORMAT,
               in->source != NULL
                   ? "'%s' is of no format that import reads: --format states one of\n%s"
@@ -126,8 +128,10 @@ static gnt_status open_input(gnti_import_input *in)
 {
     gnt_status st = GNT_OK;
     struct stat info;
+    bool machine = false;
 
-    if (in->num_paths != 1 || gnti_import_debian.matches(in))
+    GNT_TRY(gnti_import_debian.matches(in, &machine));
+    if (in->num_paths != 1 || machine)
         goto done;
     if (stat(in->paths[0], &info) == 0 && S_ISDIR(info.st_mode)) {
         in->folder = in->paths[0];

@@ -22,7 +22,7 @@ typedef struct gnti_import_input {
 typedef struct gnti_importer {
     const char *name;
     bool takes_node_files; /* --features and --labels may add to it */
-    bool (*matches)(const gnti_import_input *in);
+    gnt_status (*matches)(const gnti_import_input *in, bool *out);
     gnt_status (*read)(const gnti_import_input *in, gnti_raw *raw);
 } gnti_importer;
 

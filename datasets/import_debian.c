@@ -19,7 +19,14 @@
 #include <string.h>
 
 static const char LISTS[] = "/var/lib/apt/lists", STATUS[] = "/var/lib/dpkg/status";
-enum { MAX_PROVIDERS = 3, TRAIN_SHARE = 2, VALID_SHARE = 3, FEW_PACKAGES = 5000, FEW_SHARE = 20, SPLIT_SEED = 1 };
+enum {
+    MAX_PROVIDERS = 3,
+    TRAIN_SHARE = 2,
+    VALID_SHARE = 3,
+    FEW_PACKAGES = 5000,
+    FEW_SHARE = 20,
+    SPLIT_SEED = 1
+};
 
 /* ---- files ---- */
 
@@ -64,8 +71,9 @@ static gnt_status read_machine(gnti_debian_index *index, gnti_raw *raw)
     if (index->num_packages == 0) {
         GNT_TRY(gnti_debian_read(STATUS, index));
         gnti_import_note_input(raw, STATUS);
-        gnti_text_append(&raw->notes, "apt has no package lists, only installed packages are read: 'apt-get update' loads "
-                                      "the lists\n");
+        gnti_text_append(&raw->notes,
+                         "apt has no package lists, only installed packages are read: 'apt-get update' loads "
+                         "the lists\n");
     }
 done:
     for (int64_t i = 0; i < num_lists; i++)
@@ -151,8 +159,8 @@ done:
 }
 
 /* Arcs to what a name stands for; *found tells whether there is any. */
-static gnt_status add_target(const providers *v, int64_t package, const char *name, size_t length, gnti_raw *raw,
-                             bool *found)
+static gnt_status add_target(const providers *v, int64_t package, const char *name, size_t length,
+                             gnti_raw *raw, bool *found)
 {
     gnt_status st = GNT_OK;
     const int64_t real = gnti_string_table_find(&raw->names, name, length);
@@ -192,7 +200,8 @@ done:
 
 static gnt_status add_edges(const gnti_debian_index *index, gnti_raw *raw)
 {
-    static const gnti_debian_field fields[] = { GNTI_DEBIAN_DEPENDS, GNTI_DEBIAN_PRE_DEPENDS, GNTI_DEBIAN_RECOMMENDS };
+    static const gnti_debian_field fields[] = { GNTI_DEBIAN_DEPENDS, GNTI_DEBIAN_PRE_DEPENDS,
+                                                GNTI_DEBIAN_RECOMMENDS };
     gnt_status st = GNT_OK;
     providers v = { .num = 0 };
 
@@ -259,7 +268,10 @@ static gnt_status deal(const ticket *tickets, int64_t count, int64_t num_nodes, 
     const int64_t valid = share_of(count, few ? FEW_SHARE : VALID_SHARE);
 
     for (int64_t i = 0; i < count; i++)
-        GNT_TRY(gnti_split_add(split, i < train ? GNTI_TRAIN : i < train + valid ? GNTI_VALID : GNTI_TEST,
+        GNT_TRY(gnti_split_add(split,
+                               i < train           ? GNTI_TRAIN
+                               : i < train + valid ? GNTI_VALID
+                                                   : GNTI_TEST,
                                tickets[i].node));
 done:
     return st;
@@ -292,9 +304,15 @@ done:
 }
 
 /* "debian" alone, unless there is such a file. */
-static bool debian_matches(const gnti_import_input *in)
+static bool is_machine(const gnti_import_input *in)
 {
     return in->num_paths == 1 && strcmp(in->paths[0], "debian") == 0 && !gnti_file_exists("debian");
+}
+
+static gnt_status debian_matches(const gnti_import_input *in, bool *out)
+{
+    *out = is_machine(in);
+    return GNT_OK;
 }
 
 static gnt_status debian_read(const gnti_import_input *in, gnti_raw *raw)
@@ -302,16 +320,17 @@ static gnt_status debian_read(const gnti_import_input *in, gnti_raw *raw)
     gnt_status st = GNT_OK;
     gnti_debian_index index = { .num_packages = 0 };
 
-    if (debian_matches(in)) {
+    if (is_machine(in)) {
         gnti_text_free(&raw->inputs); /* "debian" is no file */
         GNT_TRY(read_machine(&index, raw));
     }
-    for (int i = 0; i < in->num_paths && !debian_matches(in); i++)
+    for (int i = 0; i < in->num_paths && !is_machine(in); i++)
         GNT_TRY(gnti_debian_read(in->paths[i], &index));
     GNT_TRY(gnti_debian_select(&index));
-    GNT_CHECK(index.num_packages > 0, GNT_ERR_FORMAT, "there are no packages in the index of '%s'", in->paths[0]);
-    gnti_text_printf(&raw->notes, "%lld entries of the index are %lld packages\n", (long long)index.num_stanzas,
-                     (long long)index.num_packages);
+    GNT_CHECK(index.num_packages > 0, GNT_ERR_FORMAT, "there are no packages in the index of '%s'",
+              in->paths[0]);
+    gnti_text_printf(&raw->notes, "%lld entries of the index are %lld packages\n",
+                     (long long)index.num_stanzas, (long long)index.num_packages);
     GNT_TRY(add_nodes(&index, raw));
     GNT_TRY(add_edges(&index, raw));
     GNT_TRY(gnti_debian_words(&index, raw));

@@ -386,9 +386,10 @@ done:
     return st;
 }
 
-static bool edge_list_matches(const gnti_import_input *in)
+static gnt_status edge_list_matches(const gnti_import_input *in, bool *out)
 {
-    return in->source != NULL && gnti_import_head_is_text(in);
+    *out = in->source != NULL && gnti_import_head_is_text(in);
+    return GNT_OK;
 }
 
 const gnti_importer gnti_import_edge_list = {

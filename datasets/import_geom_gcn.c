@@ -157,14 +157,17 @@ done:
     return st;
 }
 
-static bool geom_gcn_matches(const gnti_import_input *in)
+static gnt_status geom_gcn_matches(const gnti_import_input *in, bool *out)
 {
+    gnt_status st = GNT_OK;
     char *found = NULL;
 
-    if (in->folder == NULL || gnti_import_find_exact(in->folder, "out1_graph_edges.txt", &found) != GNT_OK)
-        return false;
+    if (in->folder != NULL)
+        GNT_TRY(gnti_import_find_exact(in->folder, "out1_graph_edges.txt", &found));
+    *out = found != NULL;
+done:
     gnti_free(found);
-    return found != NULL;
+    return st;
 }
 
 const gnti_importer gnti_import_geom_gcn = {

@@ -123,19 +123,22 @@ done:
     return st;
 }
 
-static bool linqs_matches(const gnti_import_input *in)
+/* A folder with several sets is a match too: reading then asks for --name. */
+static gnt_status linqs_matches(const gnti_import_input *in, bool *out)
 {
+    gnt_status st = GNT_OK;
     char *found = NULL;
-    bool any = false;
 
-    if (in->folder != NULL) { /* several sets are a match too: reading then asks for --name */
-        any = gnti_import_find(in->folder, in->options->name, ".content", &found) != GNT_OK || found != NULL;
+    *out = false;
+    if (in->folder != NULL) {
+        st = gnti_import_find(in->folder, in->options->name, ".content", &found);
+        *out = st == GNT_ERR_USAGE || found != NULL;
+        st = st == GNT_ERR_USAGE ? GNT_OK : st;
         gnti_free(found);
-        return any;
     }
     for (int i = 0; i < in->num_paths && in->num_paths == 2; i++)
-        any = any || gnti_import_has_suffix(in->paths[i], ".content");
-    return any;
+        *out = *out || gnti_import_has_suffix(in->paths[i], ".content");
+    return st;
 }
 
 const gnti_importer gnti_import_linqs = {

@@ -214,17 +214,18 @@ done:
     return st;
 }
 
-static bool market_matches(const gnti_import_input *in)
+static gnt_status market_matches(const gnti_import_input *in, bool *out)
 {
     const size_t n = sizeof BANNER - 1;
     const char *path = in->paths[0];
 
+    *out = false;
     if (in->source == NULL || gnti_byte_source_is_zip(in->source))
-        return false;
-    if (gnti_import_has_suffix(path, ".mtx"))
-        return true;
-    return in->head_bytes > n && strncasecmp(in->head, BANNER, n) == 0 &&
-           !gnti_import_has_suffix(path, ".edgelist") && !gnti_import_has_suffix(path, ".edges");
+        return GNT_OK;
+    *out = gnti_import_has_suffix(path, ".mtx") ||
+           (in->head_bytes > n && strncasecmp(in->head, BANNER, n) == 0 &&
+            !gnti_import_has_suffix(path, ".edgelist") && !gnti_import_has_suffix(path, ".edges"));
+    return GNT_OK;
 }
 
 const gnti_importer gnti_import_matrix_market = {

@@ -232,13 +232,16 @@ static bool lengths_differ(const gnti_import_input *in)
     return false;
 }
 
-static bool metis_matches(const gnti_import_input *in)
+static gnt_status metis_matches(const gnti_import_input *in, bool *out)
 {
+    const char *path = in->paths[0];
+
+    *out = false;
     if (in->source == NULL || gnti_byte_source_is_zip(in->source) || !gnti_import_head_is_text(in))
-        return false;
-    return gnti_import_has_suffix(in->paths[0], ".graph") ||
-           gnti_import_has_suffix(in->paths[0], ".mgraph") ||
-           gnti_import_has_suffix(in->paths[0], ".metis") || lengths_differ(in);
+        return GNT_OK;
+    *out = gnti_import_has_suffix(path, ".graph") || gnti_import_has_suffix(path, ".mgraph") ||
+           gnti_import_has_suffix(path, ".metis") || lengths_differ(in);
+    return GNT_OK;
 }
 
 const gnti_importer gnti_import_metis = {

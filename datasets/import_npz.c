@@ -402,9 +402,10 @@ done:
     return st;
 }
 
-static bool npz_matches(const gnti_import_input *in)
+static gnt_status npz_matches(const gnti_import_input *in, bool *out)
 {
-    return in->source != NULL && gnti_byte_source_is_zip(in->source);
+    *out = in->source != NULL && gnti_byte_source_is_zip(in->source);
+    return GNT_OK;
 }
 
 const gnti_importer gnti_import_npz = {

@@ -239,6 +239,34 @@ static void texas_is_one_graph_in_every_layout(void **state)
     gnti_json_free(&facts);
 }
 
+/* Folders that state their splits. */
+static void folders_have_their_facts(void **state)
+{
+    static const struct {
+        const char *folder, *facts;
+    } sets[] = {
+        { "rosetta/texas/ogb", "rosetta/texas/expected.json" },
+        { "rosetta/cora-ogb", "rosetta/cora-ogb/expected.json" },
+        { "rosetta/texas/graphsage", "rosetta/texas/expected.json" },
+        { "graphsage/cora", "graphsage/cora/expected.json" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        gnti_json *facts = gnt_facts_load(sets[i].facts);
+        gnt_dataset *data = gnt_facts_import(sets[i].folder, NULL);
+
+        gnt_facts_graph(data, gnti_json_find(facts, "graph"), false, sets[i].folder);
+        gnt_facts_labels(data, gnti_json_find(facts, "labels"), sets[i].folder);
+        if (gnti_json_find(facts, "features") != NULL)
+            gnt_facts_features(data, gnti_json_find(facts, "features"), sets[i].folder);
+        if (gnti_json_find(facts, "splits") != NULL)
+            gnt_facts_split(data, NULL, gnti_json_find(facts, "splits"), sets[i].folder);
+        gnt_dataset_free(&data);
+        gnti_json_free(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +276,7 @@ int main(void)
         cmocka_unit_test(matrices_have_their_facts),
         cmocka_unit_test(metis_files_have_their_facts),
         cmocka_unit_test(geom_gcn_sets_have_their_facts),
+        cmocka_unit_test(folders_have_their_facts),
         cmocka_unit_test(texas_is_one_graph_in_every_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
