@@ -4,7 +4,10 @@
  */
 #include <gnntrain/experimental.h>
 
+#include <gnntrain/experimental.h>
+
 #include "train/run_internal.h"
+#include "train/trained.h"
 #include "train/trained.h"
 
 #include "base/alloc.h"
@@ -139,9 +142,35 @@ done:
     return st;
 }
 
-/* Of a member, or over all of them when member is -1. */
-static gnt_status make_one(const gnt_trainer *tr, int32_t member, const char *outcome, const char *message,
-                           gnti_json **out)
+/* Counts of the test nodes, of one member or of all, once they are known; with the names of the classes. */
+static gnt_status put_confusion(const gnt_trainer *tr, int32_t member, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    int64_t *sum = NULL;
+    gnti_json *names = NULL;
+    const gnti_labels *y = &tr->data->y;
+    const int64_t cells = y->num_classes * y->num_classes;
+    const int32_t first = member < 0 ? 0 : member, end = member < 0 ? tr->num_members : member + 1;
+
+    if (tr->confusion == NULL || isnan(tr->test_loss[0]))
+        goto done;
+    GNT_TRY(gnti_calloc_array(&sum, cells));
+    for (int32_t m = first; m < end; m++)
+        for (int64_t i = 0; i < cells; i++)
+            sum[i] += tr->confusion[m * cells + i];
+    GNT_TRY(gnti_put_confusion(sum, y->num_classes, o));
+    if (y->names == NULL)
+        goto done;
+    GNT_TRY(gnti_json_set_array(o, "classes", &names));
+    for (int64_t c = 0; c < y->num_classes; c++)
+        GNT_TRY(gnti_json_append_text(names, y->names[c]));
+done:
+    gnti_free(sum);
+    return st;
+}
+
+static gnt_status make_summary(const gnt_trainer *tr, int32_t member, const char *outcome,
+                               const char *message, gnti_json **out)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
@@ -152,10 +181,24 @@ static gnt_status make_one(const gnt_trainer *tr, int32_t member, const char *ou
         GNT_TRY(put_member(tr, member, o));
     else
         GNT_TRY(put_seeds(tr, o));
+    GNT_TRY(put_confusion(tr, member, o));
     *out = o;
     o = NULL;
 done:
     gnti_json_free(&o);
+    return st;
+}
+
+gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_CHECK(tr != NULL && out != NULL, GNT_ERR_ARG, "trainer and out must not be NULL");
+    GNT_CHECK(tr->finished, GNT_ERR_STATE, "a summary is there after gnt_trainer_finish");
+    GNT_TRY(make_summary(tr, tr->num_members == 1 ? 0 : -1, "complete", NULL, &o));
+    *out = (gntx_json *)o;
+done:
     return st;
 }
 
@@ -165,20 +208,10 @@ static gnt_status write_one(const gnti_run_place *place, const gnt_trainer *tr, 
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
 
-    GNT_TRY(make_one(tr, member, outcome, message, &o));
+    GNT_TRY(make_summary(tr, member, outcome, message, &o));
     GNT_TRY(gnti_json_write(place->summary, o));
 done:
     gnti_json_free(&o);
-    return st;
-}
-
-gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out)
-{
-    gnt_status st = GNT_OK;
-
-    GNT_CHECK(tr != NULL && tr->finished, GNT_ERR_STATE, "a summary is there after gnt_trainer_finish");
-    GNT_TRY(make_one(tr, tr->num_members == 1 ? 0 : -1, "complete", NULL, (gnti_json **)out));
-done:
     return st;
 }
 
