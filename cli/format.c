@@ -41,6 +41,8 @@ const char *cli_format_seconds(double seconds, char out[CLI_FORMAT_BYTES])
 
     if (!isfinite(seconds))
         snprintf(out, CLI_FORMAT_BYTES, "unknown");
+    else if (!(seconds > 0.0))
+        snprintf(out, CLI_FORMAT_BYTES, "0 s");
     else if (seconds < 1e-3)
         snprintf(out, CLI_FORMAT_BYTES, "%.0f us", 1e6 * seconds);
     else if (seconds < 1.0)

@@ -177,8 +177,6 @@ static gnt_status print_list(const char *key, const gntx_json *list, int indent)
         if (gntx_json_is_object(item)) {
             GNT_TRY(print_members(item, indent + 2));
             printf("%s", i + 1 < count && gntx_json_length(item) > 1 ? "\n" : "");
-        } else if (gntx_json_is_array(item)) {
-            GNT_TRY(print_list(key, item, indent + 2));
         } else {
             GNT_TRY(leaf_text(key, item, text, sizeof text));
             const bool is_text = gntx_json_to_text(item) != NULL;
@@ -191,6 +189,12 @@ done:
     return st;
 }
 
+/* Matrices and long lists are for machines. */
+static bool is_too_long(const gntx_json *list)
+{
+    return gntx_json_length(list) > 24 || gntx_json_is_array(gntx_json_at(list, 0));
+}
+
 static gnt_status print_value(const char *key, const gntx_json *value, int indent, int width)
 {
     gnt_status st = GNT_OK;
@@ -198,13 +202,20 @@ static gnt_status print_value(const char *key, const gntx_json *value, int inden
 
     shown_name(key, name);
     if (gntx_json_is_object(value)) {
-        printf("%*s%s\n", indent, "", name);
+        printf("%*s%-*s%s\n", indent, "", gntx_json_length(value) == 0 ? width : 0, name,
+               gntx_json_length(value) == 0 ? "  none" : "");
         GNT_TRY(print_members(value, indent + 2));
     } else if (gntx_json_is_array(value)) {
-        if (gntx_json_length(value) == 0)
+        if (gntx_json_length(value) == 0) {
             printf("%*s%-*s  none\n", indent, "", width, name);
-        else
-            printf("%*s%s\n", indent, "", name);
+            return GNT_OK;
+        }
+        if (is_too_long(value)) {
+            printf("%*s%-*s  %lld, see --json\n", indent, "", width, name,
+                   (long long)gntx_json_length(value));
+            return GNT_OK;
+        }
+        printf("%*s%s\n", indent, "", name);
         GNT_TRY(print_list(key, value, indent));
     } else {
         GNT_TRY(leaf_text(key, value, text, sizeof text));

@@ -43,6 +43,8 @@ static const struct {
     { "karate", " ", 34, 4, 34, gnti_generate_karate },
     { "csbm", " nodes seed classes features degree homophily feature-signal ", 2000, 4, 16,
       gnti_generate_csbm },
+    { "sbm", " nodes seed classes features degree homophily feature-signal ", 2000, 4, 16,
+      gnti_generate_csbm }, /* the short name of the same */
     { "rmat", " seed classes features scale edge-factor ", 0, 0, 0, gnti_generate_rmat },
     { "grid", " seed classes features rows columns ", 0, 0, 0, gnti_generate_grid },
     { "star", " nodes seed classes features ", 1000, 0, 0, gnti_generate_star },
@@ -54,7 +56,7 @@ enum { NUM_GENERATORS = sizeof GENERATORS / sizeof GENERATORS[0] };
 const char *gntx_generate_kinds(void)
 {
     return "karate: Zachary's karate club, 34 members in 4 groups\n"
-           "csbm: contextual stochastic block model, with the accuracy that nobody can beat\n"
+           "csbm (or sbm): contextual stochastic block model, with the accuracy that nobody can beat\n"
            "rmat: power-law graph with the parameters of Graph500\n"
            "grid: rows x columns, each node joined to its four neighbours\n"
            "star: node 0 joined to all others\n"
@@ -237,7 +239,8 @@ gnt_status gntx_generate(gnt_context *ctx, const char *kind, const gntx_generate
     if (at == NUM_GENERATORS) {
         const char *nearest = gntx_name_nearest(names, NUM_GENERATORS, kind);
 
-        GNT_FAIL(GNT_ERR_USAGE, "there is no generator '%s'%s%s%s: karate, csbm, rmat, grid, star, path",
+        GNT_FAIL(GNT_ERR_USAGE,
+                 "there is no generator '%s'%s%s%s: there are karate, csbm (or sbm), rmat, grid, star, path",
                  kind, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
                  nearest != NULL ? "'?" : "");
     }
