@@ -168,6 +168,12 @@ gnt_status gnti_atomic_commit(char **temporary, const char *path)
     return gnti_atomic_commit_keep(temporary, path, NULL);
 }
 
+void gnti_atomic_empty(const char *temporary)
+{
+    if (temporary != NULL && truncate(temporary, 0) != 0)
+        errno = 0; /* it only meant to help */
+}
+
 void gnti_atomic_abandon(char **temporary)
 {
     if (*temporary == NULL)

@@ -21,6 +21,9 @@ gnt_status gnti_atomic_begin(const char *path, char **temporary);
 gnt_status gnti_atomic_commit(char **temporary, const char *path);
 void gnti_atomic_abandon(char **temporary);
 
+/* Gives back the space of a file that will be abandoned while somebody still has it open; NULL is fine. */
+void gnti_atomic_empty(const char *temporary);
+
 /* As commit, but a file of that name is kept as `previous` (checkpoint.prev.h5). */
 gnt_status gnti_atomic_commit_keep(char **temporary, const char *path, const char *previous);
 

@@ -193,12 +193,12 @@ done:
 
 void gnti_h5_close(gnti_h5 **file)
 {
-    gnti_h5 *f;
+    gnti_h5 *f = file == NULL ? NULL : *file;
 
-    if (file == NULL || *file == NULL)
+    if (f == NULL)
         return;
-    f = *file;
     silence();
+    gnti_atomic_empty(f->temporary); /* on a full disk closing would fail, and crash the library at exit */
     if (f->id >= 0)
         H5Fclose(f->id);
     gnti_atomic_abandon(&f->temporary);

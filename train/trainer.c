@@ -99,8 +99,11 @@ static gnt_status make_programs(gnt_trainer *tr)
     GNT_TRY(make_source(tr));
     GNT_TRY(gnti_params_create(tr->model, gnti_context_device(tr->ctx), tr->num_members,
                                tr->config.optimizer == GNTI_TRAIN_SGD ? 1 : 2, &tr->params));
-    for (int32_t m = 0; m < tr->num_members; m++)
+    for (int32_t m = 0; m < tr->num_members; m++) {
         GNT_TRY(gnti_params_init_member(tr->params, m, tr->seeds[m]));
+        GNT_TRY(
+            gnti_params_keep_best(tr->params, m)); /* the block is there from the start, for checkpoints */
+    }
     GNT_TRY(gnti_trainer_compile(tr));
     eval.params = tr->params;
     eval.whole = gnti_source_whole(tr->source);
