@@ -162,7 +162,7 @@ gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, co
     for (int64_t i = 0; i < data->num_splits; i++) {
         if (strcmp(data->splits[i].name, wanted) == 0 || (name == NULL && data->num_splits == 1)) {
             *out = &data->splits[i];
-            return GNT_OK;
+            goto done;
         }
         gnti_text_printf(&names, "%s%s", i > 0 ? ", " : "", data->splits[i].name);
     }
