@@ -323,7 +323,6 @@ gnt_status gnti_raw_finish(gnt_context *ctx, gnti_raw *raw, const gntx_import_op
 
     GNT_CHECK(!(options->directed && options->undirected), GNT_ERR_USAGE,
               "--directed and --undirected contradict each other");
-    GNT_TRY(raw->notes.status);
     GNT_TRY(number_nodes(&f));
     GNT_TRY(gnti_dataset_create(ctx, f.map.num_nodes, &f.data));
     GNT_TRY(build_graph(&f));
@@ -331,6 +330,8 @@ gnt_status gnti_raw_finish(gnt_context *ctx, gnti_raw *raw, const gntx_import_op
     GNT_TRY(keep_ids(&f));
     GNT_TRY(place_splits(&f));
     GNT_TRY(place_arrays(&f));
+    GNT_TRY(raw->notes.status);
+    GNT_TRY(raw->inputs.status);
     GNT_TRY(gnti_import_provenance(report, raw, &f.data->provenance));
     GNT_TRY(gnti_dataset_validate(f.data));
     GNT_TRY(gnti_dataset_hash(f.data));
