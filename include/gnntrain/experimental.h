@@ -151,7 +151,7 @@ GNT_API gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_
 GNT_API const gnt_option *gntx_model_option_table(void);
 
 /* The compiled step of a trainer as text for a person, or as JSON; to be freed with gntx_free. */
-GNT_API gnt_status gntx_trainer_explain(const gnt_trainer *tr, bool json, char **out);
+GNT_API gnt_status gntx_trainer_explain(gnt_trainer *tr, bool json, char **out);
 
 /* The planner run dry: {"total_bytes", "available_bytes", "fits", "parts": {"graph", "features", "parameters",
  * "workspace", ...}, "knobs": [text]}. No weight is made and nothing is written. */
