@@ -150,12 +150,10 @@ gnt_status gnti_check_spmm(const gnt_stream *s, const gnti_plan_head *p, const g
                            GNTI_VIEW_ONE_MEMBER));
     GNT_CHECK(is_float(a->x.dtype) && is_float(a->y.dtype), GNT_ERR_ARG,
               "spmm: x and y must be float32 or bfloat16");
-    GNT_CHECK(a->self_kind == GNT_SELF_NONE || p->args.num_rows <= p->args.num_cols, GNT_ERR_ARG,
-              "spmm: a self term needs a source row for each of the %lld rows, there are %lld",
-              (long long)p->args.num_rows, (long long)p->args.num_cols);
     if (a->self_kind == GNT_SELF_VECTOR) {
         GNT_CHECK(a->self != NULL, GNT_ERR_ARG, "spmm: self is missing");
-        GNT_TRY(gnti_view_fits(s, "spmm", "self", a->self, SHAPE(y.rows, 1, 1), GNTI_VIEW_EXACT));
+        GNT_TRY(gnti_view_fits(s, "spmm", "self", a->self,
+                               SHAPE(gnti_min_i64(y.rows, p->args.num_cols), 1, 1), GNTI_VIEW_EXACT));
         GNT_TRY(check_dtype("spmm", "self", a->self, GNT_F32));
     }
     if (a->src_scale != NULL) {
@@ -168,8 +166,12 @@ gnt_status gnti_check_spmm(const gnt_stream *s, const gnti_plan_head *p, const g
                                GNTI_VIEW_ONE_MEMBER));
         GNT_TRY(check_dtype("spmm", "arc_weight", a->arc_weight, GNT_F32));
     }
+    GNT_CHECK(a->reduce != GNT_SPMM_MAX_GRAD || a->arg != NULL, GNT_ERR_ARG, "spmm: arg is missing");
     if (a->arg != NULL) {
-        GNT_TRY(gnti_view_fits(s, "spmm", "arg", a->arg, y, GNTI_VIEW_EXACT));
+        GNT_TRY(
+            gnti_view_fits(s, "spmm", "arg", a->arg,
+                           a->reduce == GNT_SPMM_MAX_GRAD ? SHAPE(p->args.num_cols, y.members, y.width) : y,
+                           GNTI_VIEW_EXACT));
         GNT_TRY(check_dtype("spmm", "arg", a->arg, GNT_I32));
     }
     GNT_TRY(check_epilogue(s, "spmm", &a->epilogue, &a->y));
@@ -231,6 +233,22 @@ done:
     return st;
 }
 
+/* Places of the stored entries of a sparse matrix. */
+static gnt_status check_entries(const gnt_stream *s, const gnt_map_args *a)
+{
+    gnt_status st = GNT_OK;
+    const size_t bytes = (size_t)a->y.rows * sizeof(int32_t);
+
+    if (a->arc_rows == NULL)
+        return GNT_OK;
+    GNT_CHECK(a->arc_columns != NULL && a->y.width == 1, GNT_ERR_ARG,
+              "map: entries need rows and columns and the width 1, not %lld", (long long)a->y.width);
+    GNT_TRY(gnti_buffer_check(s, "map", "arc_rows", a->arc_rows, bytes));
+    GNT_TRY(gnti_buffer_check(s, "map", "arc_columns", a->arc_columns, bytes));
+done:
+    return st;
+}
+
 gnt_status gnti_check_map(const gnt_stream *s, const gnt_map_args *a)
 {
     gnt_status st = GNT_OK;
@@ -251,7 +269,8 @@ gnt_status gnti_check_map(const gnt_stream *s, const gnt_map_args *a)
     }
     if (a->kind == GNT_MAP_DROPOUT) {
         GNT_CHECK(a->dropout.hyper >= 0, GNT_ERR_ARG, "map: dropout without its hyper");
-        GNT_TRY(check_dropout(s, "map", &a->dropout, a->step, full.rows));
+        GNT_TRY(check_dropout(s, "map", &a->dropout, a->step, a->arc_rows != NULL ? 0 : full.rows));
+        GNT_TRY(check_entries(s, a));
     }
 done:
     return st;

@@ -18,17 +18,17 @@ typedef struct check {
     gnt_model *model;
     gnti_graph *sources;
     gnti_operator *whole;
-    gnti_operator **blocks;           /* (num_layers) of the bipartite form */
-    const gnti_operator **bound;      /* (num_layers) what is bound */
-    gnti_features x;                  /* rows of the first space */
+    gnti_operator **blocks;      /* (num_layers) of the bipartite form */
+    const gnti_operator **bound; /* (num_layers) what is bound */
+    gnti_features x;             /* rows of the first space */
     int64_t roots[ROOTS];
     int32_t labels[NODES];
     float weight[NODES];
-    int64_t num_rows;                 /* of the last space */
+    int64_t num_rows; /* of the last space */
     gnti_params *params;
     gnti_program *program;
     gnt_hyper norm;
-    float *weights, *grads;           /* whole blocks */
+    float *weights, *grads; /* whole blocks */
     double tolerance;
 } check;
 
@@ -187,12 +187,12 @@ static gnt_status check_param(check *c, const gnti_param_info *info, int32_t mem
             continue;
         }
         GNT_CHECK(fabs(got - narrow) <= bound, GNT_ERR_NUMERIC,
-                  "gradient of parameter '%s' at %lld (member %d, %s) is %.7g, differences give %.7g", info->name,
-                  (long long)k, member, square ? "whole graph" : "blocks", got, narrow);
+                  "gradient of parameter '%s' at %lld (member %d, %s) is %.7g, differences give %.7g",
+                  info->name, (long long)k, member, square ? "whole graph" : "blocks", got, narrow);
     }
     GNT_CHECK(kinks * 3 <= probed + 2, GNT_ERR_NUMERIC,
-              "differences of parameter '%s' do not settle at %lld of %lld values (%s)", info->name, (long long)kinks,
-              (long long)probed, square ? "whole graph" : "blocks");
+              "differences of parameter '%s' do not settle at %lld of %lld values (%s)", info->name,
+              (long long)kinks, (long long)probed, square ? "whole graph" : "blocks");
 done:
     return st;
 }
@@ -259,7 +259,8 @@ gnt_status gnt_check_gradient(gnt_context *ctx, const char *model_text, double t
     bool square_only = false;
 
     GNT_CHECK(ctx != NULL && model_text != NULL, GNT_ERR_ARG, "context and text must not be NULL");
-    GNT_CHECK(tolerance > 0.0 && tolerance < 1.0, GNT_ERR_ARG, "tolerance %g is outside of (0, 1), try 0.01", tolerance);
+    GNT_CHECK(tolerance > 0.0 && tolerance < 1.0, GNT_ERR_ARG, "tolerance %g is outside of (0, 1), try 0.01",
+              tolerance);
     GNT_TRY(gnti_model_create_for(ctx, WIDTH, CLASSES, GNT_LABELS_CLASS, model_text, NULL, &c.model));
     for (int64_t i = 0; i < ROOTS; i++)
         c.roots[i] = (i * 5 + 1) % NODES;

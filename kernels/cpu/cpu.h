@@ -77,6 +77,8 @@ gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 gnt_status cpu_host_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host);
 gnt_status cpu_wrap(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out);
 void cpu_free(gnt_buffer *buf);
+/* GNT_MAP_DROPOUT of stored entries. */
+void cpu_map_entries(gnt_stream *s, const gnt_map_args *a);
 gnt_status cpu_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
 gnt_status cpu_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
 gnt_status cpu_copy(gnt_stream *s, const gnt_copy_args *a);

@@ -89,6 +89,7 @@ static cpu_spmm_job job_of(const product *p, const strip *s, int64_t column, int
                            .x = s->x + column,
                            .self_x = a->self_kind != GNT_SELF_NONE ? s->x + column : NULL,
                            .self = a->self_kind == GNT_SELF_VECTOR ? cpu_floats(a->self) : NULL,
+                           .self_rows = a->x.rows,
                            .row_scale =
                                a->epilogue.row_scale != NULL ? cpu_floats(a->epilogue.row_scale) : NULL,
                            .alpha = a->alpha,

@@ -21,6 +21,7 @@ typedef struct cpu_spmm_job {
     const float *x;
     const float *self_x; /* row r's own source is self_x + r * x_stride; NULL: no self term */
     const float *self;   /* (rows) or NULL: 1 */
+    int64_t self_rows;   /* rows from here on have no own source (bipartite blocks) */
     const float *row_scale;
     float alpha;
     float *y;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse product for the rare cases: largest term with its source, bfloat16 operands, scales with a
+/* The sparse product for the rare cases: largest term with its source and its gradient, bfloat16 operands, scales with a
  * stride.
  *
  * Plain loops over tiles of 256 columns of one row and member; operands are widened to float32 as they are
@@ -18,6 +18,8 @@ typedef struct row_sum {
     int32_t winner[CPU_SPMM_MAX_TILE];
     int64_t width;
     bool max;
+    const gnt_mat_view *won; /* MAX_GRAD: sources that won; NULL: no such filter */
+    int64_t row;
 } row_sum;
 
 static float scalar(const gnt_mat_view *v, int64_t r, int64_t m)
@@ -51,6 +53,17 @@ static void take(row_sum *s, const float *term, float weight, int64_t column)
     }
 }
 
+/* Clears what row s->row did not win of source row `from`. */
+static void keep_won(const row_sum *s, int64_t from, int64_t m, int64_t c, float *x)
+{
+    const int32_t *won = (const int32_t *)cpu_address(s->won->buf, s->won->offset) +
+                         cpu_member_offset(s->won, m) + from * s->won->row_stride + c;
+
+    for (int64_t i = 0; i < s->width; i++)
+        if (won[i] != s->row)
+            x[i] = 0.0f;
+}
+
 static void sum_row(const gnt_spmm_plan_args *g, const gnt_spmm_args *a, int64_t r, int64_t m, int64_t c,
                     row_sum *s)
 {
@@ -61,8 +74,11 @@ static void sum_row(const gnt_spmm_plan_args *g, const gnt_spmm_args *a, int64_t
         s->sum[i] = 0.0;
         s->winner[i] = -1;
     }
-    if (a->self_kind != GNT_SELF_NONE) {
+    if (a->self_kind != GNT_SELF_NONE && r < a->x.rows &&
+        (!s->max || a->self_kind == GNT_SELF_ONE || scalar(a->self, r, 0) != 0.0f)) {
         cpu_load_floats(&a->x, r, m, c, s->width, x);
+        if (s->won != NULL)
+            keep_won(s, r, m, c, x);
         take(s, x,
              scalar(a->self_kind == GNT_SELF_VECTOR ? a->self : NULL, r, 0) * scalar(a->src_scale, r, 0), r);
     }
@@ -75,6 +91,8 @@ static void sum_row(const gnt_spmm_plan_args *g, const gnt_spmm_args *a, int64_t
         if (!s->max && e > g->offsets[r] && (e - g->offsets[r]) % GNTI_ROW_ENTRIES == 0)
             flush(s);
         cpu_load_floats(&a->x, column, m, c, s->width, x);
+        if (s->won != NULL)
+            keep_won(s, column, m, c, x);
         take(s, x, w * scalar(a->src_scale, column, 0), column);
     }
     flush(s);
@@ -100,7 +118,7 @@ static void store_row(const gnt_spmm_args *a, const cpu_kernels *k, int64_t r, i
         cpu_load_floats(&a->y, r, m, c, s->width, old);
     cpu_epilogue_apply(k, &a->epilogue, &block);
     cpu_store_floats(&a->y, r, m, c, s->width, old);
-    if (a->arg != NULL) {
+    if (a->arg != NULL && s->max) {
         int32_t *arg = (int32_t *)cpu_address(a->arg->buf, a->arg->offset) + cpu_member_offset(a->arg, m) +
                        r * a->arg->row_stride + c;
 
@@ -123,6 +141,8 @@ void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args
                     row_sum sum;
 
                     sum.max = a->reduce == GNT_SPMM_MAX;
+                    sum.won = a->reduce == GNT_SPMM_MAX_GRAD ? a->arg : NULL;
+                    sum.row = r;
                     sum.width = gnti_min_i64(CPU_SPMM_MAX_TILE, a->y.width - c);
                     sum_row(g, a, r, m, c, &sum);
                     store_row(a, k, r, m, c, &sum);

@@ -60,7 +60,7 @@ KERNEL INLINE void start_row(V *a, const cpu_spmm_job *j, int64_t r, int scaled,
 {
     float s = 1.0f;
 
-    if (j->self_x == NULL) {
+    if (j->self_x == NULL || r >= j->self_rows) {
         UNROLL
         for (int k = 0; k < nv; k++)
             a[k] = V_ZERO;

@@ -29,7 +29,10 @@ static double mapped(const gnt_map_args *a, int64_t r, int64_t m, int64_t c)
 
 gnt_status ref_map(gnt_stream *s, const gnt_map_args *a)
 {
-    (void)s;
+    if (a->arc_rows != NULL) {
+        cpu_map_entries(s, a);
+        return GNT_OK;
+    }
     for (int64_t m = 0; m < a->y.members; m++)
         for (int64_t r = 0; r < a->y.rows; r++)
             for (int64_t c = 0; c < a->y.width; c++) {

@@ -32,7 +32,7 @@ typedef struct reduction {
 
 static void take(reduction *r, double term, int64_t column)
 {
-    if (r->reduce == GNT_SPMM_SUM) {
+    if (r->reduce != GNT_SPMM_MAX) {
         r->value += term;
     } else if (r->winner < 0 || term > r->value || (isnan(term) && !isnan(r->value))) {
         r->value = term;
@@ -45,11 +45,29 @@ static double source(const gnt_spmm_args *a, int64_t row, int64_t m, int64_t c)
     return ref_get(&a->x, row, m, c) * (a->src_scale != NULL ? ref_get(a->src_scale, row, 0, 0) : 1.0);
 }
 
+/* Whether x_i counts for row r: MAX_GRAD takes only what r won. */
+static bool counts(const gnt_spmm_args *a, int64_t r, int64_t i, int64_t m, int64_t c)
+{
+    const int32_t *arg;
+
+    if (a->reduce != GNT_SPMM_MAX_GRAD)
+        return true;
+    arg = cpu_address(a->arg->buf, a->arg->offset);
+    return arg[ref_index(a->arg, i, m, c)] == r;
+}
+
+static bool has_self(const gnt_spmm_args *a, int64_t r)
+{
+    if (a->self_kind == GNT_SELF_NONE || r >= a->x.rows)
+        return false;
+    return a->reduce != GNT_SPMM_MAX || a->self_kind == GNT_SELF_ONE || ref_get(a->self, r, 0, 0) != 0.0;
+}
+
 static void element(const gnt_spmm_plan_args *g, const gnt_spmm_args *a, int64_t r, int64_t m, int64_t c)
 {
     reduction sum = { a->reduce, 0.0, -1 };
 
-    if (a->self_kind != GNT_SELF_NONE)
+    if (has_self(a, r) && counts(a, r, r, m, c))
         take(&sum, source(a, r, m, c) * (a->self_kind == GNT_SELF_VECTOR ? ref_get(a->self, r, 0, 0) : 1.0),
              r);
     for (int64_t e = g->offsets[r]; e < g->offsets[r + 1]; e++) {
@@ -57,9 +75,10 @@ static void element(const gnt_spmm_plan_args *g, const gnt_spmm_args *a, int64_t
 
         if (a->arc_weight != NULL)
             w = ref_get(a->arc_weight, e, m, 0);
-        take(&sum, w * source(a, g->columns[e], m, c), g->columns[e]);
+        if (counts(a, r, g->columns[e], m, c))
+            take(&sum, w * source(a, g->columns[e], m, c), g->columns[e]);
     }
-    if (a->arg != NULL)
+    if (a->arg != NULL && a->reduce == GNT_SPMM_MAX)
         ((int32_t *)cpu_address(a->arg->buf, a->arg->offset))[ref_index(a->arg, r, m, c)] =
             (int32_t)sum.winner;
     ref_set(&a->y, r, m, c,

@@ -17,12 +17,38 @@ typedef struct probe {
 } probe;
 
 enum {
-    OP_LINEAR, OP_SUM, OP_MEAN, OP_SYM, OP_MAX, OP_ADD, OP_ADD_ROW, OP_ADD_COLUMN, OP_ADD_ONE, OP_MUL, OP_MUL_ROW,
-    OP_MUL_COLUMN, OP_SCALE, OP_SCALE_BY, OP_CONCAT, OP_SLICE, OP_RELU, OP_ELU, OP_LEAKY, OP_SIGMOID, OP_TANH,
-    OP_DROPOUT, OP_BATCH_NORM, OP_LAYER_NORM, OP_CUSTOM, OP_TWICE, OP_PARAMS, OP_NUM
+    OP_LINEAR,
+    OP_SUM,
+    OP_MEAN,
+    OP_SYM,
+    OP_MAX,
+    OP_ADD,
+    OP_ADD_ROW,
+    OP_ADD_COLUMN,
+    OP_ADD_ONE,
+    OP_MUL,
+    OP_MUL_ROW,
+    OP_MUL_COLUMN,
+    OP_SCALE,
+    OP_SCALE_BY,
+    OP_CONCAT,
+    OP_SLICE,
+    OP_RELU,
+    OP_ELU,
+    OP_LEAKY,
+    OP_SIGMOID,
+    OP_TANH,
+    OP_DROPOUT,
+    OP_BATCH_NORM,
+    OP_LAYER_NORM,
+    OP_CUSTOM,
+    OP_TWICE,
+    OP_PARAMS,
+    OP_NUM
 };
-static const char words[] = "linear|sum|mean|sym|max|add|add-row|add-column|add-one|mul|mul-row|mul-column|scale|scale-by|"
-                            "concat|slice|relu|elu|leaky|sigmoid|tanh|dropout|batch-norm|layer-norm|custom|twice|params";
+static const char words[] =
+    "linear|sum|mean|sym|max|add|add-row|add-column|add-one|mul|mul-row|mul-column|scale|scale-by|"
+    "concat|slice|relu|elu|leaky|sigmoid|tanh|dropout|batch-norm|layer-norm|custom|twice|params";
 
 static const gnt_option options[] = {
     GNT_OPTION_WORD("op", probe, op, 0, words, "what is tried"),
@@ -95,8 +121,12 @@ static int64_t custom_width(const void *state, const int64_t *in)
     return in[0] == in[1] ? in[0] : -1;
 }
 
-static const gnt_op_class custom = { .struct_size = sizeof custom, .name = "twice-product", .num_inputs = 2,
-                                     .width = custom_width, .backend = "cpu", .forward = custom_forward,
+static const gnt_op_class custom = { .struct_size = sizeof custom,
+                                     .name = "twice-product",
+                                     .num_inputs = 2,
+                                     .width = custom_width,
+                                     .backend = "cpu",
+                                     .forward = custom_forward,
                                      .backward = custom_backward };
 
 static gnt_var try_more(const probe *p, gnt_tape *t, gnt_var h, gnt_var other)
@@ -123,7 +153,8 @@ static gnt_var try_more(const probe *p, gnt_tape *t, gnt_var h, gnt_var other)
     case OP_TWICE: /* several readers, and a product that adds */
         return gnt_add(t, gnt_mul(t, h, h), gnt_add(t, h, gnt_tanh(t, h)));
     case OP_PARAMS: /* a parameter read twice, one as a product of parameters */
-        return gnt_add(t, gnt_add(t, h, gnt_use(t, p->row)), gnt_mul(t, gnt_use(t, p->row), gnt_use(t, p->one)));
+        return gnt_add(t, gnt_add(t, h, gnt_use(t, p->row)),
+                       gnt_mul(t, gnt_use(t, p->row), gnt_use(t, p->one)));
     default:
         return h;
     }
@@ -176,8 +207,12 @@ static gnt_var forward(const void *state, gnt_tape *t, const gnt_layer_input *in
     return gnt_matmul(t, try_op(p, t, in->adj, source, h, other), gnt_use(t, p->b));
 }
 
-static const gnt_layer_class layer = { .struct_size = sizeof layer, .name = "probe", .state_size = sizeof(probe),
-                                       .options = options, .build = build, .forward = forward };
+static const gnt_layer_class layer = { .struct_size = sizeof layer,
+                                       .name = "probe",
+                                       .state_size = sizeof(probe),
+                                       .options = options,
+                                       .build = build,
+                                       .forward = forward };
 
 static gnt_context *make_context(void)
 {
@@ -210,7 +245,8 @@ static void test_every_op(void **state)
 
 static void test_built_in_layers(void **state)
 {
-    static const char *const texts[] = { "gcn:8, gcn", "gcn:8:act=elu:norm=layer, linear", "linear:8:norm=batch:act=tanh, gcn:8:residual=true, gcn",
+    static const char *const texts[] = { "gcn:8, gcn", "gcn:8:act=elu:norm=layer, linear",
+                                         "linear:8:norm=batch:act=tanh, gcn:8:residual=true, gcn",
                                          "gcn:8:dropout=0.5, gcn:8:dropout=0.3, linear", "linear" };
     gnt_context *ctx = make_context();
 
