@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "kernels/cost.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 256 };
+static const double MIB = 1048576.0;
 
 static int64_t rows_of(const gnti_program *p, int32_t value)
 {
@@ -329,17 +329,13 @@ static gnt_status explain_text(const gnti_program *p, char **out)
     gnti_program_get_bytes(p, &b);
     gnti_text_printf(&t, "model %s, %d member%s\n\n", p->model->text, p->ir.num_members,
                      p->ir.num_members == 1 ? "" : "s");
-    gnti_text_printf(&t, "%3s  %-8s %-5s  %-26s %-20s %13s  %15s  %s\n", "#", "when", "layer", "op", "result",
-                     "predicted", "work", "then");
-    for (int64_t i = 0; i < p->ir.num_nodes; i++) {
-        append_op(p, &dev, i, &t);
-        seconds += p->ir.nodes[i].hoisted ? 0.0 : cost_of(p, &dev, &p->ir.nodes[i]).seconds;
-    }
-    gnti_text_printf(
-        &t,
-        "\nstep  %.3f ms predicted; workspace %zu bytes (largest sum of live values %zu), kept %zu, "
-        "parameters %zu\n\npasses\n",
-        1e3 * seconds, b.workspace, b.live_peak, b.hoisted, b.params);
+    gnti_text_printf(&t, "\nstep: %.3f ms predicted\n", 1e3 * seconds);
+    gnti_text_printf(&t,
+                     "MiB: workspace %.2f (largest sum of live values %.2f), kept values %.2f, parameters "
+                     "%.2f, graph %.2f, "
+                     "features %.2f\n\npasses\n",
+                     (double)b.workspace / MIB, (double)b.live_peak / MIB, (double)b.hoisted / MIB,
+                     (double)b.params / MIB, (double)b.graph / MIB, (double)b.features / MIB);
     for (int i = 0; i < GNTI_NUM_PASSES; i++) {
         const char *notes = p->notes[i].data == NULL ? "" : p->notes[i].data;
 
