@@ -329,6 +329,12 @@ static gnt_status explain_text(const gnti_program *p, char **out)
     gnti_program_get_bytes(p, &b);
     gnti_text_printf(&t, "model %s, %d member%s\n\n", p->model->text, p->ir.num_members,
                      p->ir.num_members == 1 ? "" : "s");
+    gnti_text_printf(&t, "%3s  %-8s %-5s  %-26s %-20s %13s  %15s  %s\n", "#", "when", "layer", "op", "result",
+                     "predicted", "work", "then");
+    for (int64_t n = 0; n < p->ir.num_nodes; n++) {
+        append_op(p, &dev, n, &t);
+        seconds += p->ir.nodes[n].hoisted ? 0.0 : cost_of(p, &dev, &p->ir.nodes[n]).seconds;
+    }
     gnti_text_printf(&t, "\nstep: %.3f ms predicted\n", 1e3 * seconds);
     gnti_text_printf(&t,
                      "MiB: workspace %.2f (largest sum of live values %.2f), kept values %.2f, parameters "
