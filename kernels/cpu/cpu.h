@@ -64,6 +64,14 @@ static inline int64_t cpu_member_offset(const gnt_mat_view *v, int64_t m)
 /* At least `bytes` of 64-byte aligned memory, valid until the stream's next op. */
 gnt_status cpu_scratch(gnt_stream *s, size_t bytes, void **out);
 
+/* Threads for a region that touches so many values: a region costs some microseconds, so little work stays serial. */
+static inline int32_t cpu_team(const gnt_device *dev, double values)
+{
+    const double useful = 1.0 + values / 8192.0;
+
+    return useful < (double)dev->num_threads ? (int32_t)useful : dev->num_threads;
+}
+
 /* The levels this machine has; AUTO becomes the best of them, one it lacks is ERR_UNSUPPORTED. */
 gnt_status cpu_isa_choose(gnti_isa wanted, gnti_isa *out);
 const char *cpu_isa_name(gnti_isa isa);
@@ -88,6 +96,16 @@ gnt_status cpu_stream_wait(gnt_stream *s, double seconds, bool *out_done);
 gnt_status cpu_event_record(gnt_stream *s, int32_t event);
 gnt_status cpu_event_await(gnt_stream *s, const gnt_stream *of, int32_t event);
 gnt_status cpu_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out);
+
+/* cpu_*.c: the fast ops; the sparse product: cpu_spmm.h. */
+gnt_status cpu_gemm(gnt_stream *s, const gnt_gemm_args *a);
+void cpu_gemm_single_thread(void); /* once a process: BLAS runs inside our threads */
+gnt_status cpu_norm(gnt_stream *s, const gnt_norm_args *a);
+gnt_status cpu_map(gnt_stream *s, const gnt_map_args *a);
+gnt_status cpu_reduce(gnt_stream *s, const gnt_reduce_args *a);
+gnt_status cpu_gather_rows(gnt_stream *s, const gnt_rows_args *a);
+gnt_status cpu_loss(gnt_stream *s, const gnt_loss_args *a);
+gnt_status cpu_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 
 /* The slow oracle (ref_*.c). */
 gnt_status ref_gemm(gnt_stream *s, const gnt_gemm_args *a);

@@ -5,10 +5,10 @@
 
 #define CPU_COMMON                                                                                           \
     .version = GNT_VERSION, .list = cpu_list, .close = cpu_close, .alloc = cpu_alloc,                        \
-    .host_alloc = cpu_host_alloc, .wrap = cpu_wrap, .free = cpu_free, .upload = cpu_upload, .download = cpu_download,          \
-    .copy = cpu_copy, .stream_open = cpu_stream_open, .stream_close = cpu_stream_close,                      \
-    .stream_wait = cpu_stream_wait, .event_record = cpu_event_record, .event_await = cpu_event_await,        \
-    .event_seconds = cpu_event_seconds
+    .host_alloc = cpu_host_alloc, .wrap = cpu_wrap, .free = cpu_free, .upload = cpu_upload,                  \
+    .download = cpu_download, .copy = cpu_copy, .stream_open = cpu_stream_open,                              \
+    .stream_close = cpu_stream_close, .stream_wait = cpu_stream_wait, .event_record = cpu_event_record,      \
+    .event_await = cpu_event_await, .event_seconds = cpu_event_seconds
 
 const gnt_backend gnti_ref_backend = {
     CPU_COMMON,           .name = "ref",
@@ -23,9 +23,9 @@ const gnt_backend gnti_ref_backend = {
 const gnt_backend gnti_cpu_backend = {
     CPU_COMMON,           .name = "cpu",
     .priority = 1,        .open = cpu_open,
-    .gemm = ref_gemm,     .spmm_plan = cpu_spmm_plan,
+    .gemm = cpu_gemm,     .spmm_plan = cpu_spmm_plan,
     .spmm = cpu_spmm,     .spmm_plan_free = cpu_spmm_plan_free,
-    .norm = ref_norm,     .map = ref_map,
-    .reduce = ref_reduce, .gather_rows = ref_gather_rows,
-    .loss = ref_loss,     .optimizer_step = ref_optimizer_step,
+    .norm = cpu_norm,     .map = cpu_map,
+    .reduce = cpu_reduce, .gather_rows = cpu_gather_rows,
+    .loss = cpu_loss,     .optimizer_step = cpu_optimizer_step,
 };

@@ -68,8 +68,9 @@ typedef struct cpu_kernels {
                        uint32_t num_quads, uint32_t *out);
     void (*epilogue)(const cpu_epilogue_block *e);
     void (*map)(const cpu_map_row *m);
-    /* y[c] = keep ? a[c] scale : 0, or +=, for columns of one row */
-    void (*dropout)(const cpu_draw *d, int64_t row, const float *a, float *y, int64_t width, bool accumulate);
+    /* y[c] = keep ? a[c] scale : 0, or +=: columns first_column (a multiple of 4) on of one row */
+    void (*dropout)(const cpu_draw *d, int64_t row, int64_t first_column, const float *a, float *y,
+                    int64_t width, bool accumulate);
     void (*add_to)(float *sum, const float *a, int64_t n);
     void (*sum_rows)(float *sum, const float *a, int64_t stride, int64_t rows, int64_t width);
     void (*dot_rows)(float *sum, const float *a, int64_t a_stride, const float *b, int64_t b_stride,

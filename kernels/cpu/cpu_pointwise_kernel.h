@@ -92,15 +92,15 @@ KERNEL CPU_INLINE void drop_row(const cpu_draw *d, const uint32_t *words, float 
     SIMD for (int64_t c = 0; c < n; c++) v[c] = words[c] >= threshold ? v[c] * scale : 0.0f;
 }
 
-KERNEL static void dropout(const cpu_draw *d, int64_t row, const float *a, float *y, int64_t width,
-                           bool accumulate)
+KERNEL static void dropout(const cpu_draw *d, int64_t row, int64_t first_column, const float *a, float *y,
+                           int64_t width, bool accumulate)
 {
     for (int64_t c0 = 0; c0 < width; c0 += CPU_TILE) {
         const int64_t n = width - c0 < CPU_TILE ? width - c0 : CPU_TILE;
         uint32_t words[CPU_TILE + 4 * LANES];
         float v[CPU_TILE];
 
-        draw_words(d, row, 1, (uint32_t)(c0 / 4), (uint32_t)((n + 3) / 4), words);
+        draw_words(d, row, 1, (uint32_t)((first_column + c0) / 4), (uint32_t)((n + 3) / 4), words);
         memcpy(v, a + c0, (size_t)n * sizeof *v);
         drop_row(d, words, v, n);
         SIMD for (int64_t c = 0; c < n; c++) y[c0 + c] = accumulate ? y[c0 + c] + v[c] : v[c];

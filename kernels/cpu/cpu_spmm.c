@@ -278,7 +278,8 @@ gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_arg
                   .kernels = cpu_kernels_of(dev->isa),
                   .rows = rows_of(dev->isa),
                   .plain = a->beta == 0.0f && cpu_epilogue_is_plain(&a->epilogue),
-                  .num_threads = dev->num_threads };
+                  .num_threads = cpu_team(dev, (double)(plan->head.args.num_arcs + plan->head.args.num_rows) *
+                                                   (double)(a->y.members * a->y.width) / 2.0) };
     const double start = gnti_clock_seconds();
     int slot;
 

@@ -132,8 +132,10 @@ void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args
     const gnt_spmm_plan_args *g = &p->head.args;
     const gnt_device *dev = s->head.device;
     const cpu_kernels *k = cpu_kernels_of(dev->isa);
+    const int32_t team =
+        cpu_team(dev, (double)(g->num_arcs + g->num_rows) * (double)(a->y.members * a->y.width));
 
-#pragma omp parallel for schedule(dynamic) num_threads(dev->num_threads)
+#pragma omp parallel for schedule(dynamic) num_threads(team)
     for (int64_t chunk = 0; chunk < p->split->num_chunks; chunk++)
         for (int64_t r = p->split->chunk[chunk]; r < p->split->chunk[chunk + 1]; r++)
             for (int64_t m = 0; m < a->y.members; m++)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Optimisers over the packed arena of all parameters of all members (formulas: ref_optimizer.c).
+ *
+ * Work is cut into pieces of 8192 values of one member of one segment. First the pieces' sums of squares, which also
+ * find what is not finite; they are added in order, in double, so that clipping does not depend on the threads. Then the
+ * update, with one set of constants a piece.
+ */
+#include "base/size.h"
+#include "kernels/cpu/cpu_kernels.h"
+
+#include <math.h>
+
+enum { PIECE = 8192 };
+
+typedef struct member_state {
+    double norm_squares;
+    float clip;
+    bool skip;
+} member_state;
+
+static int64_t pieces_of(const gnt_param_segment *g)
+{
+    return gnti_ceil_div(g->count, PIECE);
+}
+
+static float *at(gnt_buffer *buf, const gnt_param_segment *g, int64_t m)
+{
+    return (float *)buf->head.host + g->offset + m * g->count;
+}
+
+/* Piece k of member m: its segment, first value and count. */
+typedef struct piece {
+    const gnt_param_segment *segment;
+    int32_t index;
+    int64_t first, count;
+} piece;
+
+static piece piece_at(const gnt_optimizer_args *a, int64_t k)
+{
+    int32_t i = 0;
+
+    while (k >= pieces_of(&a->segments[i]))
+        k -= pieces_of(&a->segments[i++]);
+    return (piece){ &a->segments[i], i, k * PIECE, gnti_min_i64(PIECE, a->segments[i].count - k * PIECE) };
+}
+
+/* Sum of squares in the pieces' order, first segment that is not finite, clip factor. */
+static member_state judge(const gnt_optimizer_args *a, int64_t m, const double *squares, int64_t num_pieces,
+                          int32_t *bad)
+{
+    const gnti_step_head *step = a->step->head.host;
+    const double limit = a->clip_hyper >= 0 ? (double)gnti_step_hyper(step, a->clip_hyper)[m] : 0.0;
+    member_state s = { .clip = 1.0f, .skip = !gnti_step_live(step)[m] };
+    double norm;
+
+    *bad = 0;
+    for (int64_t k = 0; k < num_pieces && !s.skip; k++) {
+        s.norm_squares += squares[k];
+        if (!isfinite(squares[k]) && *bad == 0)
+            *bad = piece_at(a, k).index + 1;
+    }
+    s.skip = s.skip || *bad != 0;
+    norm = sqrt(s.norm_squares);
+    if (!s.skip && limit > 0.0 && norm > limit)
+        s.clip = (float)fmin(1.0, limit / (norm + 1e-6));
+    return s;
+}
+
+static void update(const gnt_optimizer_args *a, const cpu_kernels *k, int64_t m, float clip, const piece *p)
+{
+    const gnti_step_head *step = a->step->head.host;
+    const float lr = gnti_step_hyper(step, a->lr_hyper)[m];
+    const float decay =
+        p->segment->decay_hyper >= 0 ? gnti_step_hyper(step, p->segment->decay_hyper)[m] : 0.0f;
+    cpu_adam c = { .decay = decay,
+                   .shrink = 1.0f,
+                   .clip = clip,
+                   .beta1 = a->beta1,
+                   .beta2 = a->beta2,
+                   .rate = lr,
+                   .eps = a->eps };
+    float *w = at(a->weights, p->segment, m) + p->first;
+    const float *g = at(a->grads, p->segment, m) + p->first;
+
+    if (a->kind == GNT_OPTIMIZER_SGD) {
+        k->sgd(&c, a->nesterov, w, g, a->beta1 != 0.0f ? at(a->moment1, p->segment, m) + p->first : NULL,
+               p->count);
+        return;
+    }
+    c.rate = (float)((double)lr / (double)gnti_step_hyper(step, a->corr1_hyper)[m]);
+    c.root_scale = (float)(1.0 / sqrt((double)gnti_step_hyper(step, a->corr2_hyper)[m]));
+    if (a->kind == GNT_OPTIMIZER_ADAMW) {
+        c.shrink = (float)(1.0 - (double)lr * (double)decay);
+        c.decay = 0.0f;
+    }
+    k->adam(&c, w, g, at(a->moment1, p->segment, m) + p->first, at(a->moment2, p->segment, m) + p->first,
+            p->count);
+}
+
+gnt_status cpu_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a)
+{
+    gnt_status st = GNT_OK;
+    const gnt_device *dev = s->head.device;
+    const cpu_kernels *k = cpu_kernels_of(dev->isa);
+    int32_t *bad = a->bad->head.host;
+    int64_t num_pieces = 0, total;
+    void *scratch = NULL;
+    member_state *state;
+    double *squares;
+    int32_t team;
+
+    for (int32_t i = 0; i < a->num_segments; i++)
+        num_pieces += pieces_of(&a->segments[i]);
+    total = num_pieces * a->num_members;
+    team = cpu_team(dev, (double)total * PIECE / 4.0);
+    GNT_TRY(
+        cpu_scratch(s, (size_t)total * sizeof *squares + (size_t)a->num_members * sizeof *state, &scratch));
+    squares = scratch;
+    state = (member_state *)(squares + total);
+#pragma omp parallel for schedule(static) num_threads(team)
+    for (int64_t i = 0; i < total; i++) {
+        const piece p = piece_at(a, i % num_pieces);
+
+        squares[i] = k->squares(at(a->grads, p.segment, i / num_pieces) + p.first, p.count);
+    }
+    for (int32_t m = 0; m < a->num_members; m++)
+        state[m] = judge(a, m, squares + m * num_pieces, num_pieces, &bad[m]);
+#pragma omp parallel for schedule(static) num_threads(team)
+    for (int64_t i = 0; i < total; i++) {
+        const piece p = piece_at(a, i % num_pieces);
+        const int64_t m = i / num_pieces;
+
+        if (!state[m].skip)
+            update(a, k, m, state[m].clip, &p);
+    }
+done:
+    return st;
+}
