@@ -218,7 +218,7 @@ static gnt_context *make_context(void)
 {
     gnt_context *ctx = NULL;
 
-    gnt_assert_ok(gnt_context_create("device=cpu;threads=2", &ctx));
+    gnt_assert_ok(gnt_context_create("device=cpu;threads=1", &ctx));
     gnt_assert_ok(gnt_layer_register(ctx, &layer));
     return ctx;
 }
