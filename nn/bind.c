@@ -15,9 +15,11 @@ gnt_status gnti_device_array(gnti_program *p, const void *host, size_t bytes, gn
     if (*out != NULL && bytes > 0 && gnt_buffer_host(*out) == host)
         return GNT_OK;
     gnti_buffer_free(out);
-    if (bytes > 0 && gnti_buffer_wrap(p->dev, host, bytes, &buf) == GNT_OK) {
+    if (bytes > 0)
+        st = gnti_buffer_wrap(p->dev, host, bytes, &buf);
+    if (buf != NULL || (st != GNT_OK && st != GNT_ERR_UNSUPPORTED)) {
         *out = buf;
-        return GNT_OK;
+        return st;
     }
     gnt_clear_error();
     GNT_TRY(gnti_buffer_alloc(p->dev, bytes > 0 ? bytes : 1, &buf));

@@ -198,6 +198,8 @@ static gnt_status run_passes(gnti_program *p)
     if (gnti_pass_is_on(p, GNTI_FUSE))
         GNT_TRY(gnti_plan_fuse(p));
     gnti_plan_blocks(p);
+    for (int i = 0; i < GNTI_NUM_PASSES; i++)
+        GNT_TRY(p->notes[i].status);
 done:
     return st;
 }

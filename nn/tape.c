@@ -91,7 +91,8 @@ const gnti_value *gnti_tape_value(const gnt_tape *t, gnt_var v)
 
 bool gnti_tape_takes(gnt_tape *t, const char *op, const gnt_var *in, int count)
 {
-    if (t == NULL || t->failure.code != GNT_OK || t->ir.status != GNT_OK)
+    if (t == NULL || t->failure.code != GNT_OK || t->ir.status != GNT_OK ||
+        gnti_arena_status(t->arena) != GNT_OK)
         return false;
     for (int i = 0; i < count; i++) {
         if (in[i].id == 0)
@@ -172,7 +173,7 @@ void gnti_record_inputs(gnt_tape *t, const gnt_model *model, bool square, bool s
 
 gnt_hyper gnti_tape_hyper(gnt_tape *t, const char *name, double value)
 {
-    if (t->failure.code != GNT_OK || t->ir.status != GNT_OK)
+    if (t->failure.code != GNT_OK || t->ir.status != GNT_OK || gnti_arena_status(t->arena) != GNT_OK)
         return (gnt_hyper){ 0 };
     for (int64_t i = 1 + (t->model != NULL ? t->model->num_hypers : 0); i < t->num_hypers; i++)
         if (strcmp(t->hypers[i].name, name) == 0)

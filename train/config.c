@@ -7,7 +7,6 @@
 #include <gnntrain/experimental.h>
 
 #include "base/alloc.h"
-#include "base/name.h"
 #include "base/option.h"
 #include "train/metrics.h"
 
@@ -260,39 +259,6 @@ gnt_status gnti_config_loss(const gnt_trainer_config *config, gnt_label_kind kin
               "loss '%s' does not fit the labels of the dataset, which need '%s'", words[config->loss],
               words[fits]);
     *out = (gnt_loss_kind)(fits - GNTI_LOSS_SOFTMAX + GNT_LOSS_SOFTMAX);
-done:
-    return st;
-}
-
-gnt_status gnti_config_passes(const gnt_trainer_config *config, uint32_t *out)
-{
-    gnt_status st = GNT_OK;
-    static const char *const names[] = {
-        "hoist", "reassociate", "symmetric", "sparse-input", "fuse", "memory"
-    };
-    enum { NUM_PASSES = sizeof names / sizeof names[0] };
-    uint32_t bits = 0;
-
-    for (const char *p = config->no_pass != NULL ? config->no_pass : ""; *p != 0;) {
-        const size_t length = strcspn(p, ", ");
-        char word[24] = { 0 };
-        int found = -1;
-
-        memcpy(word, p, length < sizeof word ? length : sizeof word - 1);
-        for (int i = 0; i < NUM_PASSES; i++)
-            found = strcmp(word, names[i]) == 0 ? i : found;
-        if (length > 0 && found < 0) {
-            const char *near = gnti_name_nearest(names, NUM_PASSES, word);
-
-            GNT_FAIL(GNT_ERR_USAGE,
-                     "no planner pass '%s'%s%s, there are hoist, reassociate, symmetric, "
-                     "sparse-input, fuse, memory",
-                     word, near != NULL ? ": did you mean " : "", near != NULL ? near : "");
-        }
-        bits |= length > 0 ? 1u << found : 0u;
-        p += length + (p[length] != 0);
-    }
-    *out = bits;
 done:
     return st;
 }

@@ -40,9 +40,6 @@ gnt_optimizer_kind gnti_config_optimizer(const gnt_trainer_config *config);
 /* auto by the labels; ERR_USAGE when loss and labels do not fit. */
 gnt_status gnti_config_loss(const gnt_trainer_config *config, gnt_label_kind kind, gnt_loss_kind *out);
 
-/* "hoist,fuse" as GNTI_PASS_* bits; ERR_USAGE names an unknown pass and the nearest. */
-gnt_status gnti_config_passes(const gnt_trainer_config *config, uint32_t *out);
-
 /* Decay rules of a text, to be freed. `source` text NULL: the optimiser's default. ERR_USAGE points at the
  * rule. */
 gnt_status gnti_decay_parse(const char *text, bool adamw, int32_t num_layers, gnti_decay_rule **out,

@@ -174,7 +174,7 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     GNT_TRY(gnti_config_copy(config, &tr->config));
     tr->num_members = (int32_t)tr->config.seeds;
     GNT_TRY(check_determinism(tr));
-    GNT_TRY(gnti_config_passes(&tr->config, &tr->disabled_passes));
+    GNT_TRY(gnti_passes_parse(tr->config.no_pass, &tr->disabled_passes));
     GNT_TRY(gnti_check_fit(model, data, true));
     GNT_TRY(gnti_config_loss(&tr->config, data->y.kind, &tr->loss_kind));
     GNT_TRY(gnti_metric_resolve((gnti_metric)tr->config.metric, data->y.kind, &tr->metric));

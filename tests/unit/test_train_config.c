@@ -155,23 +155,6 @@ static void test_loss_follows_the_labels(void **state)
     gnt_assert_status(gnti_config_loss(&c, GNT_LABELS_NONE, &kind), GNT_ERR_USAGE);
 }
 
-static void test_passes_by_name(void **state)
-{
-    gnt_trainer_config c;
-    uint32_t bits = 99;
-
-    (void)state;
-    gnt_trainer_config_init(&c);
-    gnt_assert_ok(gnti_config_passes(&c, &bits));
-    assert_int_equal(bits, 0);
-    c.no_pass = "fuse, hoist,memory";
-    gnt_assert_ok(gnti_config_passes(&c, &bits));
-    assert_int_equal(bits, GNTI_PASS_FUSE | GNTI_PASS_HOIST | GNTI_PASS_MEMORY);
-    c.no_pass = "hoisst";
-    gnt_assert_status(gnti_config_passes(&c, &bits), GNT_ERR_USAGE);
-    gnt_assert_error_has("'hoisst'", "did you mean hoist");
-}
-
 static void test_decay_rules(void **state)
 {
     gnti_decay_rule *r = NULL;
@@ -232,7 +215,6 @@ int main(void)
         cmocka_unit_test(test_values_out_of_bounds),
         cmocka_unit_test(test_copy_owns_its_texts),
         cmocka_unit_test(test_loss_follows_the_labels),
-        cmocka_unit_test(test_passes_by_name),
         cmocka_unit_test(test_decay_rules),
         cmocka_unit_test(test_class_weights),
     };
