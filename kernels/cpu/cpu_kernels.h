@@ -57,7 +57,8 @@ typedef struct cpu_map_row {
 
 typedef struct cpu_adam {
     float decay, shrink; /* g += decay w; w *= shrink (AdamW: 1 - lr decay, else 1) */
-    float clip, beta1, beta2, rate, root_scale, eps; /* rate = lr / corr1, root_scale = 1 / sqrt(corr2) */
+    float clip, beta1, beta2, rest1, rest2, rate, root_scale,
+        eps; /* rate = lr / corr1, root_scale = 1 / sqrt(corr2) */
 } cpu_adam;
 
 typedef struct cpu_kernels {

@@ -75,15 +75,17 @@ static void update(const gnt_optimizer_args *a, const cpu_kernels *k, int64_t m,
     cpu_adam c = { .decay = decay,
                    .shrink = 1.0f,
                    .clip = clip,
-                   .beta1 = a->beta1,
-                   .beta2 = a->beta2,
+                   .beta1 = (float)a->beta1,
+                   .beta2 = (float)a->beta2,
+                   .rest1 = (float)(1.0 - a->beta1),
+                   .rest2 = (float)(1.0 - a->beta2),
                    .rate = lr,
-                   .eps = a->eps };
+                   .eps = (float)a->eps };
     float *w = at(a->weights, p->segment, m) + p->first;
     const float *g = at(a->grads, p->segment, m) + p->first;
 
     if (a->kind == GNT_OPTIMIZER_SGD) {
-        k->sgd(&c, a->nesterov, w, g, a->beta1 != 0.0f ? at(a->moment1, p->segment, m) + p->first : NULL,
+        k->sgd(&c, a->nesterov, w, g, a->beta1 != 0.0 ? at(a->moment1, p->segment, m) + p->first : NULL,
                p->count);
         return;
     }

@@ -417,7 +417,7 @@ KERNEL static float column_loss(gnt_loss_kind kind, const float *z, const float 
 KERNEL static void adam(const cpu_adam *p, float *w, const float *g, float *m1, float *m2, int64_t n)
 {
     const cpu_adam q = *p;
-    const float rest1 = 1.0f - q.beta1, rest2 = 1.0f - q.beta2;
+    const float rest1 = q.rest1, rest2 = q.rest2;
 
     SIMD for (int64_t i = 0; i < n; i++)
     {
