@@ -87,6 +87,7 @@ void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out)
     *out = (gnti_program_bytes){ .workspace = p->workspace_bytes,
                                  .live_peak = p->live_peak,
                                  .hoisted = p->hoisted_bytes,
+                                 .hoist_temp = p->temp_bytes,
                                  .graph = operators_bytes(p),
                                  .features = features_bytes(p->x.host),
                                  .params = (size_t)floats * sizeof(float) };

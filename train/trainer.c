@@ -86,6 +86,24 @@ done:
     return st;
 }
 
+/* The one batch of a full source is bound now, so that evaluation finds what is computed once and need not keep it twice. */
+static gnt_status bind_whole(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_source_batch batch;
+
+    if (tr->config.source != GNTI_SOURCE_WORD_FULL)
+        return GNT_OK;
+    gnti_source_begin(tr->source, 0, 0);
+    if (gnti_source_next(tr->source, &batch)) {
+        GNT_TRY(gnti_program_bind(tr->program, &batch.bind));
+        tr->bound = true;
+    }
+    GNT_TRY(gnti_source_status(tr->source));
+done:
+    return st;
+}
+
 static gnt_status make_programs(gnt_trainer *tr)
 {
     gnt_status st = GNT_OK;
@@ -105,6 +123,7 @@ static gnt_status make_programs(gnt_trainer *tr)
             gnti_params_keep_best(tr->params, m)); /* the block is there from the start, for checkpoints */
     }
     GNT_TRY(gnti_trainer_compile(tr));
+    GNT_TRY(bind_whole(tr));
     eval.params = tr->params;
     eval.whole = gnti_source_whole(tr->source);
     eval.choices = tr->choices;
