@@ -172,14 +172,15 @@ static gnt_status run(cli_call *call)
 {
     gnt_status st = GNT_OK;
     const bench_options *o = cli_options_of(call, 0);
-    char self[PATH_BYTES], folder[PATH_BYTES + 64], script[PATH_BYTES + 256];
+    char self[PATH_BYTES], folder[PATH_BYTES + 64], script[PATH_BYTES + 256], title[LINE_BYTES];
 
     GNT_TRY(find_folder(self, folder));
     if (o->list)
         return print_list(folder);
     if (o->figure == NULL)
         return gntx_fail(GNT_ERR_USAGE, "no figure: add --figure NAME, or --list");
-    if (strchr(o->figure, '/') != NULL ||
+    read_title(folder, o->figure, title);
+    if (strchr(o->figure, '/') != NULL || title[0] == '\0' ||
         snprintf(script, sizeof script, "%s/%s.py", folder, o->figure) < 0 || access(script, R_OK) != 0)
         return unknown_figure(folder, o->figure);
     GNT_TRY(run_script(call, o, self, script));
