@@ -151,7 +151,9 @@ gnt_status cpu_map(gnt_stream *s, const gnt_map_args *a)
     const gnt_mat_view *y = &a->y;
     const bool blocks = y->dtype == GNT_F32 && (y->block_members == 1 || y->member_stride == y->width);
 
-    if (a->kind == GNT_MAP_DROPOUT && !a->accumulate && a->a.dtype == GNT_F32 && y->dtype == GNT_F32)
+    if (a->arc_rows != NULL)
+        cpu_map_entries(s, a);
+    else if (a->kind == GNT_MAP_DROPOUT && !a->accumulate && a->a.dtype == GNT_F32 && y->dtype == GNT_F32)
         dropout_members(dev, a);
     else if (blocks && a->kind != GNT_MAP_DROPOUT && (a->kind == GNT_MAP_FILL || same_layout(&a->a, y)) &&
              (!needs_b(a->kind) || same_layout(&a->b, y)))
