@@ -9,7 +9,7 @@
  * differ, the symmetric graph takes in both directions the larger one (SUM), the one whose record came first
  * (FIRST), or refuses (ERROR). The larger one is what Kipf and Welling's reference code does: max(A, A^T).
  */
-#include "graph/graph.h"
+#include "graph/graph_build_plain.h"
 
 #include <math.h>
 #include <string.h>
@@ -267,6 +267,13 @@ gnt_status gnti_graph_build(int64_t num_nodes, const gnti_arc_list *arcs, const 
     built b = { NULL, NULL };
     gnti_build_report r = { .num_records = arcs->num_arcs };
 
+    if (arcs->weight == NULL && origin == NULL && options->duplicates != GNTI_DUPLICATES_ERROR &&
+        num_nodes >= 0 && num_nodes <= INT32_MAX) {
+        GNT_TRY(gnti_graph_build_plain(num_nodes, arcs, options, &r, out));
+        if (report != NULL)
+            *report = r;
+        goto done;
+    }
     GNT_TRY(check_records(num_nodes, arcs));
     GNT_TRY(build_directed(num_nodes, arcs, options, &r, &b));
     if (options->symmetrise)
