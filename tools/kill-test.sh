@@ -17,7 +17,7 @@ python=${GNT_PYTHON:-$([ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$gnntrain" generate sbm --nodes 2000 --seed 3 -o "$work/graph.h5" >/dev/null
+"$gnntrain" generate csbm --nodes 2000 --seed 3 -o "$work/graph.h5" >/dev/null
 train=("$gnntrain" train "$work/graph.h5" --model 'gcn:16:norm=batch, gcn' --dropout 0.5 --lr 0.01 --weight-decay 5e-4
     --epochs 150 --seed 7 --seeds 2 --checkpoint-every 1 --eval-every 5 --patience 1000)
 

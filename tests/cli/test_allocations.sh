@@ -9,7 +9,7 @@ spy=${GNT_ALLOC_SPY:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$GNNTRAIN" generate sbm --nodes 500 --seed 1 -o "$work/graph.h5" >/dev/null
+"$GNNTRAIN" generate csbm --nodes 500 --seed 1 -o "$work/graph.h5" >/dev/null
 count() { # EPOCHS MODEL
     rm -rf "$work/run"
     GNT_SPY_OUT=$work/count LD_PRELOAD=$spy "$GNNTRAIN" train "$work/graph.h5" --model "$2" --dropout 0.5 --threads 2 \

@@ -23,19 +23,19 @@ run() { # EXPECTED-CODE COMMAND...
 }
 fill() { dd if=/dev/zero of="$disk/ballast" bs=4k count=1000 2>/dev/null || true; }
 
-run 0 "$GNNTRAIN" generate sbm --nodes 4000 --seed 1 -o "$work/big.h5"
+run 0 "$GNNTRAIN" generate csbm --nodes 4000 --seed 1 -o "$work/big.h5"
 run 0 "$GNNTRAIN" generate karate -o "$disk/keep.h5"
 cp "$disk/keep.h5" "$work/keep.h5"
 
 # a dataset that does not fit
-run 4 "$GNNTRAIN" generate sbm --nodes 20000 --seed 1 -o "$disk/big.h5"
+run 4 "$GNNTRAIN" generate csbm --nodes 20000 --seed 1 -o "$disk/big.h5"
 grep -qi 'space' "$work/err" || fail "the message does not speak of space"
 [ ! -e "$disk/big.h5" ] || fail "a half-written file lies under the final name"
 [ "$(find "$disk" -type f | wc -l)" -eq 1 ] || fail "temporary files are left: $(ls -A "$disk")"
 
 # replacing an old file fails: the old one stays
 fill
-run 4 "$GNNTRAIN" generate sbm --nodes 20000 --seed 1 -o "$disk/keep.h5"
+run 4 "$GNNTRAIN" generate csbm --nodes 20000 --seed 1 -o "$disk/keep.h5"
 cmp "$disk/keep.h5" "$work/keep.h5" || fail "the old file is damaged"
 rm -f "$disk/ballast"
 

@@ -4,7 +4,7 @@
 # once with 130, the same line goes on, and what comes out is what an undisturbed run gives.
 source "$(dirname "$0")/support.sh"
 
-run 0 generate sbm --nodes 3000 --seed 1 -o sbm.h5
+run 0 generate csbm --nodes 3000 --seed 1 -o sbm.h5
 line=(train sbm.h5 --model 'gcn:16, gcn' --dropout 0.5 --epochs 400 --seed 1 --threads 1 --eval-every 50)
 
 # start FOLDER: in the background; waits until epochs run.
