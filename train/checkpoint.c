@@ -44,8 +44,9 @@ gnt_status gnti_checkpoint_save(gnt_trainer *tr)
     GNT_TRY(take_arrays(cp, tr));
     GNT_TRY(gnti_checkpoint_make_meta(tr, -1, &cp->meta));
     GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
-    GNT_TRY(
-        gnti_checkpoint_write(cp, card, gnti_run_checkpoint(tr->run), gnti_run_previous_checkpoint(tr->run)));
+    GNT_TRY(gnti_checkpoint_write(cp, card, gnti_run_checkpoint(tr->run),
+                                  tr->newest_is_damaged ? NULL : gnti_run_previous_checkpoint(tr->run)));
+    tr->newest_is_damaged = false;
     tr->saved_epoch = tr->epoch;
     tr->saved_step = tr->step;
 done:
@@ -92,6 +93,7 @@ gnt_status gnti_checkpoint_find(gnt_trainer *tr, gnti_checkpoint **found)
         st = gnti_checkpoint_open(path, &cp);
         if (st == GNT_ERR_FORMAT && has_previous) {
             report_damage(tr, path, "the previous one is taken");
+            tr->newest_is_damaged = true;
         } else if (st == GNT_ERR_FORMAT) {
             gnti_error_prefix("there is no previous checkpoint either, --resume never starts anew: ");
             goto done;

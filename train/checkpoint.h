@@ -44,6 +44,10 @@ gnt_status gnti_checkpoint_read_card(const char *path, gnti_json **out);
 gnt_status gnti_checkpoint_write(const gnti_checkpoint *cp, const gnti_json *card, const char *path,
                                  const char *previous);
 
+/* ---- checkpoint_seal.c: a checksum behind the file, looked at before HDF5 is ------------------------------------ */
+gnt_status gnti_checkpoint_seal(const char *path);
+gnt_status gnti_checkpoint_check_seal(const char *path); /* ERR_FORMAT: damaged, cut short or no checkpoint */
+
 /* ---- checkpoint_params.c: parameters of a model in and out
  * -------------------------------------------------- */
 

@@ -4,12 +4,13 @@
  *   /meta  uint8 [L]  JSON        /card  uint8 [L]  JSON (model card)
  *   /weights/NAME  /best/NAME  /moment1/NAME  /moment2/NAME   float32 [M, in, out] for each parameter of meta
  *   /members  float64 [M, fields]    /sums  float64 [M, 2]
- * Every dataset has the attribute crc32. What meta promises must be there in exactly that shape and size
+ * Every dataset has the attribute crc32, the file a seal behind its end (checkpoint_seal.c). What meta promises must be there in exactly that shape and size
  * before memory is asked for, so a lying file costs an error, not gigabytes.
  */
 #include "train/checkpoint.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "datasets/h5_value.h"
 #include "train/schedule.h"
 
@@ -107,6 +108,7 @@ gnt_status gnti_checkpoint_read_card(const char *path, gnti_json **out)
     gnt_status st = GNT_OK;
     gnti_h5 *file = NULL;
 
+    GNT_TRY(gnti_checkpoint_check_seal(path));
     GNT_TRY(gnti_h5_open(path, &file));
     GNT_TRY(check_format(file));
     GNT_TRY(read_json(file, "/card", out));
@@ -199,6 +201,7 @@ gnt_status gnti_checkpoint_open(const char *path, gnti_checkpoint **out)
     gnti_h5 *file = NULL;
     gnti_checkpoint *cp = NULL;
 
+    GNT_TRY(gnti_checkpoint_check_seal(path));
     GNT_TRY(gnti_h5_open(path, &file));
     GNT_TRY(gnti_calloc_array(&cp, 1));
     GNT_TRY(gnti_strdup(&cp->path, path));
@@ -259,8 +262,8 @@ done:
     return st;
 }
 
-gnt_status gnti_checkpoint_write(const gnti_checkpoint *cp, const gnti_json *card, const char *path,
-                                 const char *previous)
+/* The file under its final name, closed. */
+static gnt_status write_file(const gnti_checkpoint *cp, const gnti_json *card, const char *path)
 {
     gnt_status st = GNT_OK;
     gnti_h5 *file = NULL;
@@ -273,8 +276,26 @@ gnt_status gnti_checkpoint_write(const gnti_checkpoint *cp, const gnti_json *car
     if (card != NULL)
         GNT_TRY(write_json(file, "/card", card));
     GNT_TRY(write_arrays(cp, file));
-    GNT_TRY(gnti_h5_commit(&file, previous));
+    GNT_TRY(gnti_h5_commit(&file, NULL));
 done:
     gnti_h5_close(&file);
+    return st;
+}
+
+gnt_status gnti_checkpoint_write(const gnti_checkpoint *cp, const gnti_json *card, const char *path,
+                                 const char *previous)
+{
+    gnt_status st = GNT_OK;
+    char *temporary = NULL;
+
+    GNT_TRY(gnti_atomic_begin(path, &temporary));
+    GNT_TRY(write_file(cp, card, temporary));
+    GNT_TRY(gnti_checkpoint_seal(temporary));
+    if (previous != NULL)
+        GNT_TRY(gnti_atomic_commit_keep(&temporary, path, previous));
+    else
+        GNT_TRY(gnti_atomic_commit(&temporary, path));
+done:
+    gnti_atomic_abandon(&temporary);
     return st;
 }
