@@ -36,12 +36,15 @@ typedef struct gnti_h5_info {
     int64_t dims[GNTI_H5_MAX_RANK]; /* the rest is 1 */
     int64_t num_values;
     int64_t stored_bytes; /* 0: never written, all values are the fill value */
-    bool fill_is_one;
+    bool fill_is_one, chunked;
     int32_t missing_filter; /* number of a filter that this library lacks, or 0 */
 } gnti_h5_info;
 
 /* ERR_IO when missing or unreadable, ERR_FORMAT when no HDF5 file, truncated or of a newer format. */
-gnt_status gnti_h5_open(const char *path, gnti_h5 **out);
+gnt_status gnti_h5_open(const char *path,
+                        gnti_h5 **out); /* h5_probe.c: a child process tries the file first */
+gnt_status gnti_h5_open_unfenced(const char *path,
+                                 gnti_h5 **out); /* for files that cannot be damaged, and for it */
 
 /* A new file that appears under `path` at commit only. commit keeps an old file as `previous` unless NULL; it
  * frees the handle whatever comes. close gives back a read file and abandons a new one; NULL is fine. */

@@ -22,6 +22,11 @@ gnt_status gnti_h5_read_i32(const gnti_h5 *file, const char *path, int64_t count
 gnt_status gnti_h5_read_floats(const gnti_h5 *file, const char *path, int64_t rows, int64_t width,
                                float *out);
 
+/* Chosen rows (ascending) of a float matrix: neighbouring rows are read together in slabs of at most 1 MiB, never as a
+ * selection of points. Memory is the rows and one slab. */
+gnt_status gnti_h5_gather_floats(const gnti_h5 *file, const char *path, const int64_t *rows, int64_t num_rows,
+                                 int64_t width, float *out);
+
 /* The whole dataset in the nearest of our types (raw halves stay raw, booleans become bytes, texts char *),
  * allocated. Free with gnti_h5_free_values. */
 gnt_status gnti_h5_read_values(const gnti_h5 *file, const char *path, gnti_dtype_file *type, int64_t *rows,

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening files that may be damaged: the HDF5 library (1.10) crashes or loops on some broken heaps and indices, and no
+ * check from outside can tell. So a child process walks the file first and does all that a reader may do later: it opens
+ * every object, reads every attribute and text, and every value that lies in chunks. Contiguous values are not read, they
+ * are bytes at an offset that the library compares with the file's end. A child that dies says that the file is damaged.
+ *
+ * The walk costs a fork and what chunked data cost to read; the file is then in the page cache. When no child can be
+ * made, the file is opened all the same.
+ */
+#include "datasets/h5_value.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Groups may be cyclic, so depth and number of objects are bounded. A healthy file takes milliseconds, or seconds per GiB
+ * in chunks: the child may use CPU_SECONDS and one more per CPU_BYTES. LIMIT_SECONDS is for disks that do not answer. */
+enum { MAX_DEPTH = 8, MAX_OBJECTS = 1 << 20, PATH_BYTES = 1024, SLAB_BYTES = 16 << 20 };
+enum { CPU_SECONDS = 2, CPU_BYTES = 16 << 20, LIMIT_SECONDS = 600 };
+
+/* --- in the child: results do not matter, only that it comes back --- */
+
+static void walk_attributes(const gnti_h5 *file, const char *path)
+{
+    char **names = NULL;
+    int64_t num = 0;
+
+    if (gnti_h5_list_attributes(file, path, &names, &num) != GNT_OK)
+        return;
+    for (int64_t i = 0; i < num; i++) {
+        gnti_h5_info info;
+        char **texts = NULL;
+        int64_t num_texts = 0;
+        double *numbers = NULL;
+
+        if (gnti_h5_inspect(file, path, names[i], &info) != GNT_OK)
+            continue;
+        if (info.type == GNTI_H5_TEXT) {
+            if (gnti_h5_read_attribute_texts(file, path, names[i], &texts, &num_texts) == GNT_OK)
+                gnti_h5_free_texts(&texts, num_texts);
+        } else if (gnti_alloc_array(&numbers, info.num_values) == GNT_OK) {
+            (void)gnti_h5_read_attribute(file, path, names[i], GNTI_FILE_I64, numbers);
+            (void)gnti_h5_read_attribute(file, path, names[i], GNTI_FILE_F64, numbers);
+            gnti_free(numbers);
+        }
+    }
+    gnti_h5_free_texts(&names, num);
+}
+
+static void walk_values(const gnti_h5 *file, const char *path)
+{
+    gnti_h5_info info;
+    char **texts = NULL;
+    int64_t num = 0, step;
+    void *slab = NULL;
+
+    if (gnti_h5_expect(file, path, -1, -1, &info) != GNT_OK)
+        return;
+    if (info.type == GNTI_H5_TEXT) {
+        if (gnti_h5_read_texts(file, path, &texts, &num) == GNT_OK)
+            gnti_h5_free_texts(&texts, num);
+        return;
+    }
+    step = gnti_max_i64(1, SLAB_BYTES / gnti_max_i64(1, 8 * info.dims[1] * info.dims[2] * info.dims[3]));
+    if (!info.chunked || info.stored_bytes == 0 || info.num_values == 0 || info.rank == 0)
+        step = gnti_min_i64(step, info.rank > 0 ? info.dims[0] : 1); /* one slab shows that reading works */
+    if (info.num_values == 0 ||
+        gnti_array_bytes(&slab, step * info.dims[1] * info.dims[2] * info.dims[3], 8, false) != GNT_OK)
+        return;
+    for (int64_t first = 0; first < info.dims[0]; first += step) {
+        if (gnti_h5_read_rows(file, path, GNTI_FILE_F64, first, gnti_min_i64(step, info.dims[0] - first),
+                              slab) != GNT_OK)
+            break;
+        if (!info.chunked || info.stored_bytes == 0)
+            break;
+    }
+    gnti_free(slab);
+}
+
+static void walk(const gnti_h5 *file, const char *path, int depth, int64_t *num_objects)
+{
+    char **names = NULL, child[PATH_BYTES];
+    int64_t num = 0;
+    const gnti_h5_kind kind = gnti_h5_kind_of(file, path);
+
+    if (kind == GNTI_H5_NOTHING || ++*num_objects > MAX_OBJECTS)
+        return;
+    walk_attributes(file, path);
+    if (kind == GNTI_H5_DATASET) {
+        walk_values(file, path);
+        return;
+    }
+    if (depth >= MAX_DEPTH || gnti_h5_list(file, path, &names, &num) != GNT_OK)
+        return;
+    for (int64_t i = 0; i < num; i++)
+        if ((size_t)snprintf(child, sizeof child, "%s/%s", depth > 0 ? path : "", names[i]) < sizeof child)
+            walk(file, child, depth + 1, num_objects);
+    gnti_h5_free_texts(&names, num);
+}
+
+/* Never returns. Handlers and core files of the parent have no business here. */
+static void run_child(const char *path, int64_t file_bytes)
+{
+    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT };
+    const rlim_t seconds = CPU_SECONDS + (rlim_t)(file_bytes / CPU_BYTES);
+    const struct rlimit none = { 0, 0 }, cpu = { seconds, seconds + 1 };
+    int64_t num_objects = 0;
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    gnti_h5 *file = NULL;
+
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+        signal(deadly[i], SIG_DFL);
+    if (nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO); /* the C library's last words are not for our user */
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_CPU, &cpu);
+    if (gnti_h5_open_unfenced(path, &file) == GNT_OK) {
+        walk(file, "/", 0, &num_objects);
+        gnti_h5_close(&file);
+    }
+    _exit(0);
+}
+
+/* --- in the parent --- */
+
+/* Waits for the child, LIMIT_SECONDS at most. False: nothing is known about it. */
+static bool wait_for(pid_t child, int *status, bool *late)
+{
+    struct timespec pause = { 0, 100000 };
+    double waited = 0.0;
+
+    *late = false;
+    for (;;) {
+        const pid_t got = waitpid(child, status, WNOHANG);
+
+        if (got == child)
+            return true;
+        if (got < 0 && errno != EINTR)
+            return false;
+        if (waited > LIMIT_SECONDS) {
+            *late = true;
+            kill(child, SIGKILL);
+            return waitpid(child, status, 0) == child;
+        }
+        nanosleep(&pause, NULL);
+        waited += (double)pause.tv_nsec * 1e-9;
+        pause.tv_nsec = pause.tv_nsec < 5000000 ? pause.tv_nsec * 5 / 4 : pause.tv_nsec;
+    }
+}
+
+static gnt_status probe(const char *path)
+{
+    gnt_status st = GNT_OK;
+    int status = 0;
+    bool late;
+    pid_t child;
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, R_OK) != 0)
+        return GNT_OK; /* opening it says why */
+    child = fork();
+    if (child == 0)
+        run_child(path, info.st_size);
+    if (child < 0 || !wait_for(child, &status, &late))
+        return GNT_OK;
+    late = late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
+    GNT_CHECK(!late, GNT_ERR_FORMAT,
+              "'%s' is damaged: the HDF5 library comes to no end with its structures, get or write it again",
+              path);
+    GNT_CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL, GNT_ERR_NOMEM,
+              "reading '%s' was killed by the system: not enough memory", path);
+    GNT_CHECK(
+        !WIFSIGNALED(status) && WEXITSTATUS(status) == 0, GNT_ERR_FORMAT,
+        "'%s' is damaged: the HDF5 library crashes on its structures (signal %d), get or write it again",
+        path, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+done:
+    return st;
+}
+
+gnt_status gnti_h5_open(const char *path, gnti_h5 **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(path != NULL, GNT_ERR_ARG, "path must not be NULL");
+    GNT_TRY(probe(path));
+    GNT_TRY(gnti_h5_open_unfenced(path, out));
+done:
+    return st;
+}
