@@ -36,7 +36,7 @@ static bool is_due(const cli_progress *p, const gnt_epoch_stats *stats, double n
 static void number_text(double value, char out[24])
 {
     if (isfinite(value))
-        snprintf(out, 24, "%.4f", value);
+        snprintf(out, 24, fabs(value) < 1e6 ? "%.4f" : "%.4g", value);
     else
         snprintf(out, 24, "-");
 }

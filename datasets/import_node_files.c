@@ -9,6 +9,7 @@
 #include "datasets/import.h"
 
 #include <string.h>
+#include <strings.h>
 
 typedef struct node_files {
     gnti_raw *raw;
@@ -175,7 +176,7 @@ static gnt_status read_features(node_files *f, const char *path, bool labels_too
     gnt_status st = GNT_OK;
     gnti_token token;
     int64_t num_columns = -1, tokens = 0, numbers = 0;
-    bool has_colon = false;
+    bool has_colon = false, ends_in_value = false;
 
     GNT_TRY(gnti_reader_open(path, &f->reader));
     if (!gnti_reader_next_data(&f->reader, "#%")) {
@@ -185,12 +186,13 @@ static gnt_status read_features(node_files *f, const char *path, bool labels_too
     while (gnti_reader_token(&f->reader, &token)) {
         tokens++;
         numbers += is_number(&token);
+        ends_in_value = token.length == 5 && strncasecmp(token.text, "value", 5) == 0;
         has_colon = has_colon || (tokens == 2 && memchr(token.text, ':', token.length) != NULL);
     }
     gnti_reader_rewind_line(&f->reader);
     if (has_colon) {
         GNT_TRY(read_svmlight(f, labels_too));
-    } else if (numbers == 0 && tokens == 3) {
+    } else if (numbers == 0 && tokens == 3 && ends_in_value) {
         GNT_TRY(read_triples(f));
     } else {
         if (numbers > 0)
