@@ -158,8 +158,8 @@ gnt_status gnti_import_read(const char *const *paths, int num_paths, const gntx_
     GNT_TRY(find_importer(&in, &importer));
     GNT_CHECK(!node_files || importer->takes_node_files, GNT_ERR_USAGE,
               "--features and --labels do not fit format '%s', which brings its own", importer->name);
-    for (int i = 0; i < num_paths; i++)
-        gnti_import_note_input(raw, paths[i]);
+    if (in.source != NULL)
+        gnti_import_note_input(raw, paths[0]);
     GNT_TRY(importer->read(&in, raw));
     if (node_files)
         GNT_TRY(gnti_import_node_files(options, raw));

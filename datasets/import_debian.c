@@ -320,12 +320,15 @@ static gnt_status debian_read(const gnti_import_input *in, gnti_raw *raw)
     gnt_status st = GNT_OK;
     gnti_debian_index index = { .num_packages = 0 };
 
-    if (is_machine(in)) {
-        gnti_text_free(&raw->inputs); /* "debian" is no file */
+    if (is_machine(in))
         GNT_TRY(read_machine(&index, raw));
-    }
-    for (int i = 0; i < in->num_paths && !is_machine(in); i++)
+    for (int i = 0; i < in->num_paths && !is_machine(in); i++) {
+        GNT_CHECK(strcmp(in->paths[i], "-") != 0, GNT_ERR_USAGE,
+                  "format debian reads files, not standard input");
         GNT_TRY(gnti_debian_read(in->paths[i], &index));
+        if (in->source == NULL)
+            gnti_import_note_input(raw, in->paths[i]);
+    }
     GNT_TRY(gnti_debian_select(&index));
     GNT_CHECK(index.num_packages > 0, GNT_ERR_FORMAT, "there are no packages in the index of '%s'",
               in->paths[0]);

@@ -52,7 +52,7 @@ static column_role role_of(const gnti_token *token)
     return ROLE_OTHER;
 }
 
-/* "# Nodes: 6474    Edges: 26467" */
+/* "# Nodes: 6474    Edges: 26467", as SNAP writes it; prose about direction is not believed. */
 static void read_comment(edge_list *e)
 {
     const char *found = strstr(e->reader.line, "Nodes:");

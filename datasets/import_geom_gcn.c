@@ -79,6 +79,7 @@ static gnt_status read_nodes(geom_gcn *g)
     int64_t num_features = -1;
 
     GNT_TRY(gnti_reader_open(g->nodes, &g->reader));
+    gnti_import_note_input(g->raw, g->nodes);
     (void)gnti_reader_next(&g->reader); /* the header */
     while (gnti_reader_next_data(&g->reader, "#"))
         GNT_TRY(read_node(g, &num_features));
@@ -97,6 +98,7 @@ static gnt_status read_edges(geom_gcn *g)
     int64_t source = 0, target = 0;
 
     GNT_TRY(gnti_reader_open(g->edges, r));
+    gnti_import_note_input(g->raw, g->edges);
     (void)gnti_reader_next(r); /* the header */
     while (gnti_reader_next_data(r, "#")) {
         GNT_TRY(gnti_reader_i64(r, "source", &source));
@@ -127,6 +129,7 @@ static gnt_status read_split(const gnti_import_input *in, int k, gnti_raw *raw)
     if (path == NULL)
         goto done;
     GNT_TRY(gnti_byte_source_open(path, &source));
+    gnti_import_note_input(raw, path);
     GNT_TRY(gnti_npz_read(source, &npz));
     GNT_TRY(gnti_npz_add_splits(&npz, name, raw));
 done:

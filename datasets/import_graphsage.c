@@ -197,6 +197,15 @@ static void drop_plain_ids(gnti_raw *raw)
     raw->num_nodes = raw->names.num_strings;
 }
 
+static void note_inputs(const graphsage *g)
+{
+    const char *const paths[] = { g->graph_path, g->class_path, g->feature_path, g->map_path };
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (paths[i] != NULL)
+            gnti_import_note_input(g->raw, paths[i]);
+}
+
 static gnt_status graphsage_read(const gnti_import_input *in, gnti_raw *raw)
 {
     gnt_status st = GNT_OK;
@@ -208,6 +217,7 @@ static gnt_status graphsage_read(const gnti_import_input *in, gnti_raw *raw)
     GNT_TRY(gnti_import_find(in->folder, in->options->name, "-feats.npy", &g.feature_path));
     GNT_TRY(gnti_import_find(in->folder, in->options->name, "-id_map.json", &g.map_path));
     GNT_CHECK(g.graph_path != NULL, GNT_ERR_USAGE, "'%s' has no NAME-G.json", in->folder);
+    note_inputs(&g);
     GNT_TRY(gnti_json_read(g.graph_path, &g.graph));
     if (g.class_path != NULL)
         GNT_TRY(gnti_json_read(g.class_path, &g.classes));

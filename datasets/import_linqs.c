@@ -47,6 +47,7 @@ static gnt_status read_content(linqs *l)
     int64_t num_words = -1;
 
     GNT_TRY(gnti_reader_open(l->content, &l->reader));
+    gnti_import_note_input(l->raw, l->content);
     while (gnti_reader_next_data(&l->reader, "#%"))
         GNT_TRY(read_paper(l, &num_words));
     GNT_TRY(gnti_reader_status(&l->reader));
@@ -63,6 +64,7 @@ static gnt_status read_cites(linqs *l)
     gnti_token cited = { "", 0 }, citing = { "", 0 };
 
     GNT_TRY(gnti_reader_open(l->cites, r));
+    gnti_import_note_input(l->raw, l->cites);
     while (gnti_reader_next_data(r, "#%")) {
         int64_t target, source;
 

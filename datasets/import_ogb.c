@@ -46,8 +46,10 @@ static gnt_status open_table(ogb *o, const char *stem, bool *found)
 
     GNT_TRY(find_table(o->folder, stem, &path));
     *found = path != NULL;
-    if (path != NULL)
-        GNT_TRY(gnti_reader_open(path, &o->reader));
+    if (path == NULL)
+        goto done;
+    gnti_import_note_input(o->raw, path);
+    GNT_TRY(gnti_reader_open(path, &o->reader));
 done:
     gnti_free(path);
     return st;

@@ -3,8 +3,13 @@
 #include "datasets/raw.h"
 
 #include "base/json.h"
+#include "base/sha256.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { BLOCK_BYTES = 1 << 18 };
 
 /* Counts that both have. */
 static gnt_status set_counts(gnti_json *root, const gnti_import_report *r)
@@ -32,6 +37,25 @@ done:
     return st;
 }
 
+/* The next line of a text, copied to *line; false at the end and when memory runs out, which *st tells. */
+static bool next_line(const char **text, char **line, gnt_status *st)
+{
+    size_t length;
+
+    gnti_free(*line);
+    *line = NULL;
+    if (*text == NULL || **text == '\0')
+        return false;
+    length = strcspn(*text, "\n");
+    *st = gnti_alloc_array(line, (int64_t)length + 1);
+    if (*st != GNT_OK)
+        return false;
+    memcpy(*line, *text, length);
+    (*line)[length] = '\0';
+    *text += length + ((*text)[length] == '\n');
+    return true;
+}
+
 /* The lines of a text as an array. */
 static gnt_status set_lines(gnti_json *root, const char *key, const char *text)
 {
@@ -40,17 +64,9 @@ static gnt_status set_lines(gnti_json *root, const char *key, const char *text)
     char *line = NULL;
 
     GNT_TRY(gnti_json_set_array(root, key, &array));
-    while (text != NULL && *text != '\0') {
-        const size_t length = strcspn(text, "\n");
-
-        gnti_free(line);
-        line = NULL;
-        GNT_TRY(gnti_alloc_array(&line, (int64_t)length + 1));
-        memcpy(line, text, length);
-        line[length] = '\0';
+    while (next_line(&text, &line, &st))
         GNT_TRY(gnti_json_append_text(array, line));
-        text += length + (text[length] == '\n');
-    }
+    GNT_TRY(st);
 done:
     gnti_free(line);
     return st;
@@ -77,6 +93,64 @@ done:
     return st;
 }
 
+/* The sum of a file as it lies on the disk; NULL for what is no regular file. */
+static gnt_status sum_of(const char *path, char hex[GNTI_SHA256_HEX_BYTES], bool *found)
+{
+    gnt_status st = GNT_OK;
+    gnti_sha256 *hash = NULL;
+    char *block = NULL;
+    struct stat info;
+    size_t n;
+    FILE *f = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+
+    *found = f != NULL;
+    if (f == NULL)
+        goto done;
+    GNT_TRY(gnti_sha256_create(&hash));
+    GNT_TRY(gnti_alloc_array(&block, BLOCK_BYTES));
+    while ((n = fread(block, 1, BLOCK_BYTES, f)) > 0)
+        GNT_TRY(gnti_sha256_update(hash, block, n));
+    *found = !ferror(f);
+    GNT_TRY(gnti_sha256_finish(hash, hex));
+done:
+    if (f != NULL)
+        fclose(f);
+    gnti_free(block);
+    gnti_sha256_free(&hash);
+    return st;
+}
+
+/* One input file as {"path", "sha256"}. */
+static gnt_status add_input(gnti_json *array, const char *path)
+{
+    gnt_status st = GNT_OK;
+    char hex[GNTI_SHA256_HEX_BYTES];
+    gnti_json *input = NULL;
+    bool found = false;
+
+    GNT_TRY(gnti_json_append_object(array, &input));
+    GNT_TRY(gnti_json_set_text(input, "path", path));
+    GNT_TRY(sum_of(path, hex, &found));
+    GNT_TRY(gnti_json_set_text(input, "sha256", found ? hex : NULL));
+done:
+    return st;
+}
+
+static gnt_status set_inputs(gnti_json *root, const char *paths)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *array = NULL;
+    char *path = NULL;
+
+    GNT_TRY(gnti_json_set_array(root, "inputs", &array));
+    while (next_line(&paths, &path, &st))
+        GNT_TRY(add_input(array, path));
+    GNT_TRY(st);
+done:
+    gnti_free(path);
+    return st;
+}
+
 gnt_status gnti_import_provenance(const gnti_import_report *report, const gnti_raw *raw, char **out)
 {
     gnt_status st = GNT_OK;
@@ -84,7 +158,7 @@ gnt_status gnti_import_provenance(const gnti_import_report *report, const gnti_r
 
     GNT_TRY(gnti_json_create_object(&root));
     GNT_TRY(gnti_json_set_text(root, "command", "import"));
-    GNT_TRY(set_lines(root, "inputs", raw->inputs.data));
+    GNT_TRY(set_inputs(root, raw->inputs.data));
     GNT_TRY(set_counts(root, report));
     GNT_TRY(set_lines(root, "notes", raw->notes.data));
     GNT_TRY(gnti_json_print(root, false, out));

@@ -143,6 +143,10 @@ static gnt_status build_graph(finisher *f)
     report->num_repeated = built.num_repeated;
     report->num_reversed_added = built.num_reversed_added;
     report->num_arcs = f->data->graph->num_arcs;
+    if (!raw->direction_stated)
+        gnti_text_printf(&raw->notes, "format '%s' does not state a direction: %s\n", report->format,
+                         directed ? "--directed keeps the one of the records"
+                                  : "edges go both ways (--directed keeps the one of the records)");
 done:
     return st;
 }
