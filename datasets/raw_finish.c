@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { BYTES_PER_NODE = 32 }; /* offsets of the graph and of its transpose, and what building them takes */
 
 typedef struct finisher {
     gnti_raw *raw;
@@ -39,6 +42,22 @@ static const char *rule_text(gnti_id_rule rule)
     }
 }
 
+/* A number of nodes that no memory of this machine holds is refused before the system kills the process. */
+static gnt_status check_memory(int64_t num_nodes)
+{
+    gnt_status st = GNT_OK;
+    const double needed = (double)num_nodes * BYTES_PER_NODE;
+    const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+
+    GNT_CHECK(
+        memory <= 0.0 || needed < memory, GNT_ERR_NOMEM,
+        "%lld nodes need %.1f GiB for their rows alone, this machine has %.1f: in an edge list --ids sparse "
+        "keeps only nodes with edges",
+        (long long)num_nodes, needed / 0x1p30, memory / 0x1p30);
+done:
+    return st;
+}
+
 static gnt_status number_nodes(finisher *f)
 {
     gnt_status st = GNT_OK;
@@ -59,6 +78,7 @@ static gnt_status number_nodes(finisher *f)
               "--num-nodes %lld, but the input has %lld different ids and no numbers for further nodes",
               (long long)asked, (long long)f->map.num_nodes);
     GNT_CHECK(f->map.num_nodes > 0, GNT_ERR_FORMAT, "there are no nodes in the input");
+    GNT_TRY(check_memory(f->map.num_nodes));
     f->report->num_nodes = f->map.num_nodes;
     f->report->num_gap_nodes = f->map.num_gaps;
     snprintf(f->report->id_rule, sizeof f->report->id_rule, "%s", rule_text(f->map.rule));
@@ -110,6 +130,15 @@ static bool has_arc_arrays(const gnti_raw *raw)
     return false;
 }
 
+/* Records are done with once the graph is built: their memory is half of what an import takes. */
+static void clear_arcs(gnti_arc_list *arcs)
+{
+    gnti_free(arcs->source);
+    gnti_free(arcs->target);
+    gnti_free(arcs->weight);
+    memset(arcs, 0, sizeof *arcs);
+}
+
 static gnt_status build_graph(finisher *f)
 {
     gnt_status st = GNT_OK;
@@ -143,6 +172,7 @@ static gnt_status build_graph(finisher *f)
     report->num_repeated = built.num_repeated;
     report->num_reversed_added = built.num_reversed_added;
     report->num_arcs = f->data->graph->num_arcs;
+    clear_arcs(&raw->arcs);
     if (!raw->direction_stated)
         gnti_text_printf(&raw->notes, "format '%s' does not state a direction: %s\n", report->format,
                          directed ? "--directed keeps the one of the records"

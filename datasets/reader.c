@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { START_BYTES = 1 << 19 };
-static const size_t MAX_LINE = (size_t)1 << 31;
+static const size_t MAX_LINE = (size_t)1 << 28;
 
 gnt_status gnti_reader_from_source(gnti_byte_source *source, gnti_reader *out)
 {
