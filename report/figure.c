@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several charts in one document: an SVG may stand inside another one, moved by its x and y. A row is as high
- * as its highest chart, a column as wide as its widest.
+/* Several charts in one document: an SVG may stand inside another one, moved by its x and y. A row is as high as its
+ * highest chart; charts of a row stand side by side, whatever is above them.
  */
 #include "base/alloc.h"
 #include "report/svg.h"
@@ -10,12 +10,12 @@
 
 enum { MAX_COLUMNS = 8 };
 
-static int32_t column_width(const gnti_svg *charts, int32_t num_charts, int32_t columns, int32_t column)
+static int32_t row_width(const gnti_svg *charts, int32_t num_charts, int32_t first, int32_t columns)
 {
     int32_t width = 0;
 
-    for (int32_t i = column; i < num_charts; i += columns)
-        width = charts[i].width > width ? charts[i].width : width;
+    for (int32_t i = first; i < num_charts && i < first + columns; i++)
+        width += charts[i].width;
     return width;
 }
 
@@ -36,10 +36,12 @@ gnt_status gnti_figure(const gnti_svg *charts, int32_t num_charts, int32_t colum
 
     GNT_CHECK(num_charts >= 0 && columns >= 1 && columns <= MAX_COLUMNS, GNT_ERR_ARG,
               "%d charts in %d columns", num_charts, columns);
-    for (int32_t c = 0; c < columns && c < num_charts; c++)
-        width += column_width(charts, num_charts, columns, c);
-    for (int32_t i = 0; i < num_charts; i += columns)
+    for (int32_t i = 0; i < num_charts; i += columns) {
+        const int32_t row = row_width(charts, num_charts, i, columns);
+
+        width = row > width ? row : width;
         height += row_height(charts, num_charts, i, columns);
+    }
     gnti_svg_begin(&t, width, height, NULL, NULL);
     for (int32_t i = 0; i < num_charts; i += columns) {
         int32_t x = 0;
@@ -47,7 +49,7 @@ gnt_status gnti_figure(const gnti_svg *charts, int32_t num_charts, int32_t colum
         for (int32_t c = 0; c < columns && i + c < num_charts; c++) {
             gnti_text_printf(&t, "<svg x=\"%d\" y=\"%d\"", x, y);
             gnti_text_append(&t, charts[i + c].text + strlen("<svg"));
-            x += column_width(charts, num_charts, columns, c);
+            x += charts[i + c].width;
         }
         y += row_height(charts, num_charts, i, columns);
     }
