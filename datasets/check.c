@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the page together: { num_errors, num_warnings, findings: [{number, level, text, fix}], facts: {...} }. */
-#include "datasets/check.h"
+#include "datasets/check_page.h"
 
 #include <gnntrain/experimental.h>
 

@@ -6,7 +6,7 @@
  * (or target) to 1 - 1e-6 in absolute value. Classes of fewer than 10 nodes are left out: words that occur once are
  * common.
  */
-#include "datasets/check.h"
+#include "datasets/check_page.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What check says about labels and ids: counts a class, unlabelled nodes, homophily, ids given twice. */
-#include "datasets/check.h"
+#include "datasets/check_page.h"
 
 #include <math.h>
 #include <stdlib.h>

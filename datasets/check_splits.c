@@ -4,7 +4,7 @@
  * Equal nodes are found by a 64-bit hash of feature row and label: two nodes that agree in both, one in train and one in
  * test, tell the model a test answer. A collision of hashes would only make the note one too high.
  */
-#include "datasets/check.h"
+#include "datasets/check_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

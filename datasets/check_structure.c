@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What check says about the graph: symmetry, loops, isolated nodes, degrees, components, weights, memory, sums. */
-#include "datasets/check.h"
+#include "datasets/check_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,7 +52,7 @@ static herr_t keep_deepest(unsigned n, const H5E_error2_t *e, void *user)
         snprintf(c->text, sizeof c->text, "%s", e->desc);
     c->no_memory = c->no_memory || (e->maj_num == H5E_RESOURCE && e->min_num == H5E_NOSPACE);
     if (number != NULL && c->error == 0)
-        c->error = atoi(number + strlen("errno = "));
+        c->error = (int)strtol(number + strlen("errno = "), NULL, 10);
     return 0;
 }
 

@@ -111,12 +111,13 @@ static void run_child(const char *path, int64_t file_bytes)
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT };
     const rlim_t seconds = CPU_SECONDS + (rlim_t)(file_bytes / CPU_BYTES);
     const struct rlimit none = { 0, 0 }, cpu = { seconds, seconds + 1 };
+    const struct sigaction as_usual = { .sa_handler = SIG_DFL };
     int64_t num_objects = 0;
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     gnti_h5 *file = NULL;
 
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
-        signal(deadly[i], SIG_DFL);
+        sigaction(deadly[i], &as_usual, NULL);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* the C library's last words are not for our user */
     setrlimit(RLIMIT_CORE, &none);

@@ -87,7 +87,7 @@ static void make_labels(const gnt_full_options *o, gnt_dataset *d)
 {
     const int64_t n = o->num_nodes;
     gnti_labels *y = &d->y;
-    char name[16];
+    char name[32];
 
     y->kind = o->labels;
     if (o->labels == GNT_LABELS_NONE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page of `gnntrain check`: facts measured once, findings with the command that mends them. */
-#ifndef GNTI_DATASETS_CHECK_H
-#define GNTI_DATASETS_CHECK_H
+#ifndef GNTI_DATASETS_CHECK_PAGE_H
+#define GNTI_DATASETS_CHECK_PAGE_H
 
 #include "base/json.h"
 #include "datasets/dataset.h"
