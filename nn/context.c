@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct settings {
     char *device;
@@ -80,6 +81,7 @@ gnt_status gnt_context_create(const char *text, gnt_context **out)
     GNT_TRY(read_settings(&s, text));
     GNT_TRY(gnti_calloc_array(&ctx, 1));
     ctx->determinism = (gnti_determinism)s.deterministic;
+    ctx->num_threads = s.threads > 0 ? (int32_t)s.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
     config = (gnti_device_config){ .num_threads = (int32_t)s.threads,
                                    .isa = (gnti_isa)s.isa,
                                    .determinism = ctx->determinism };

@@ -68,6 +68,7 @@ gnt_status gnti_model_parse(gnt_model *model);
 struct gnt_context {
     gnt_device *device;
     gnti_determinism determinism;
+    int32_t num_threads; /* asked for, else the cores there are: for predictions */
     const gnt_layer_class **layers;
     int64_t num_layers, layers_capacity;
     gnti_plugin **plugins;

@@ -3,6 +3,7 @@
  * lowers, and computes hoisted values when operators or features are new. Running sends the step block and walks the
  * instructions; it allocates nothing.
  */
+#include "base/clock.h"
 #include "nn/program_state.h"
 
 #include <string.h>
@@ -45,6 +46,7 @@ void gnti_program_free(gnti_program **p)
     gnti_free(q->step_host);
     gnti_free(q->spaces);
     gnti_free(q->operators);
+    gnti_free(q->node_seconds);
     gnti_free(q);
     *p = NULL;
 }
@@ -192,6 +194,31 @@ static gnt_status send_step(gnti_program *p, const gnti_step *step)
     return gnti_upload(p->stream, p->step, 0, p->step_host, p->step_bytes);
 }
 
+static gnt_status run_timed(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t i = p->num_hoist_instrs; i < p->lowering.count; i++) {
+        const gnti_instr *in = p->lowering.list[i];
+        const double start = gnti_clock_seconds();
+
+        GNT_TRY(gnti_instr_run(p->stream, in));
+        GNT_TRY(gnti_stream_finish(p->stream));
+        p->node_seconds[in->node - p->ir.nodes] += gnti_clock_seconds() - start;
+    }
+    p->timed_runs++;
+done:
+    return st;
+}
+
+gnt_status gnti_program_set_timing(gnti_program *p, bool on)
+{
+    gnti_free(p->node_seconds);
+    p->node_seconds = NULL;
+    p->timed_runs = 0;
+    return on ? gnti_calloc_array(&p->node_seconds, p->ir.num_nodes + 1) : GNT_OK;
+}
+
 gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
 {
     gnt_status st = GNT_OK;
@@ -202,6 +229,10 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
     if (p->workspace_version != p->workspace->version)
         GNT_TRY(gnti_lower_program(p));
     GNT_TRY(send_step(p, step));
+    if (p->node_seconds != NULL) {
+        GNT_TRY(run_timed(p));
+        return GNT_OK;
+    }
     for (int64_t i = p->num_hoist_instrs; i < p->lowering.count; i++)
         GNT_TRY(gnti_instr_run(p->stream, p->lowering.list[i]));
 done:

@@ -170,6 +170,8 @@ void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
 /* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound
  * to the same operators and features. */
 gnt_status gnti_program_share(gnti_program *p, gnti_program *with);
+/* Measures each op of the following runs (waits after each: for explain, not for speed). */
+gnt_status gnti_program_set_timing(gnti_program *p, bool on);
 /* Text (or JSON): ops, shapes, passes that fired and why not, bytes, predicted and measured seconds. Caller frees. */
 gnt_status gnti_program_explain(const gnti_program *p, bool json, char **out);
 

@@ -102,6 +102,8 @@ struct gnti_program {
 
     gnti_lowering lowering;
     int64_t num_hoist_instrs; /* the first ones run when bound */
+    double *node_seconds;     /* per node, while timing is on; NULL: off */
+    int64_t timed_runs;
 };
 
 /* ---- passes: program in, program out --------------------------------------------------------------------------- */
