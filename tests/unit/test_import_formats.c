@@ -78,6 +78,34 @@ static void matrix_market(void **state)
     gnt_dataset_free(&data);
 }
 
+/* Every kind of matrix, by its arcs. */
+static void kinds_of_matrices(void **state)
+{
+    static const struct {
+        const char *text, *arcs;
+    } cases[] = {
+        { "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 4\n3 2 -5\n",
+          "0-1=-4 1-0=4 1-2=5 2-1=-5 " },
+        { "%%MatrixMarket MATRIX Coordinate Pattern Symmetric\n3 3 2\n1 2\n3 3\n", "0-1 1-0 2-2 " },
+        { "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n3 1\n", "0-1 2-0 " },
+        { "%%MatrixMarket matrix array real general\n2 2\n0\n2.5\n1\n0\n", "0-1=1 1-0=2.5 " },
+        { "%%MatrixMarket matrix array integer symmetric\n2 2\n7\n3\n0\n", "0-0=7 0-1=3 1-0=3 " },
+        { "%%MatrixMarket matrix array real skew-symmetric\n2 2\n2\n", "0-1=-2 1-0=2 " },
+        { "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 0\n", "0-1=0 " },
+    };
+    char path[GNT_TEST_PATH_BYTES];
+    gnt_dataset *data = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const paths[] = { gnt_test_write(path, "kind.mtx", cases[i].text, -1) };
+
+        gnt_assert_ok(gntx_import(NULL, paths, 1, NULL, &data, NULL));
+        expect_arcs(data, cases[i].arcs);
+        gnt_dataset_free(&data);
+    }
+}
+
 static void metis(void **state)
 {
     gnt_dataset *data = import_ok("tiny.graph");
@@ -355,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrix_market),
+        cmocka_unit_test(kinds_of_matrices),
         cmocka_unit_test(metis),
         cmocka_unit_test(linqs),
         cmocka_unit_test(citing_points_to_cited),
