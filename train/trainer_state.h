@@ -60,8 +60,9 @@ struct gnt_trainer {
     int64_t step;     /* optimiser steps done */
     int64_t position; /* batches of the next epoch that are done already */
     int64_t saved_epoch, saved_step;
-    bool newest_is_damaged; /* checkpoint.h5: the next save must not put it in the place of the sound previous one */
-    bool bound; /* the training program has its first batch */
+    bool
+        newest_is_damaged; /* checkpoint.h5: the next save must not put it in the place of the sound previous one */
+    bool bound;            /* the training program has its first batch */
     bool finished, was_complete;
     double *test_metric, *test_loss; /* (M) after finish */
     int64_t *confusion; /* (M, C, C) of the test nodes after finish; NULL: no or too many classes */

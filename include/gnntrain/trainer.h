@@ -23,48 +23,51 @@ typedef struct gnt_trainer_config {
     int32_t optimizer;           /* adam|adamw|sgd */
     double lr, momentum, beta1, beta2, eps;
     bool nesterov;
-    const char *weight_decay;    /* rules "[layer[:kind]:]value", comma separated; NULL: 0.01 for adamw, else none */
-    int32_t schedule;            /* constant|step|cosine|warmup-cosine|plateau */
-    int64_t schedule_epochs;     /* step: between drops; cosine: its length, 0: epochs; plateau: patience */
+    const char
+        *weight_decay; /* rules "[layer[:kind]:]value", comma separated; NULL: 0.01 for adamw, else none */
+    int32_t schedule;  /* constant|step|cosine|warmup-cosine|plateau */
+    int64_t schedule_epochs; /* step: between drops; cosine: its length, 0: epochs; plateau: patience */
     int64_t warmup_epochs;
-    double schedule_factor;      /* step, plateau: the learning rate is multiplied by it */
-    double clip;                 /* largest norm of a member's gradient, 0: none */
-    int32_t loss;                /* auto|softmax|bce|mse */
-    const char *class_weights;   /* none|balanced|list of numbers */
-    int32_t metric;              /* auto|accuracy|micro-f1|macro-f1|roc-auc|ap|mae|mse */
-    const char *split;           /* name, NULL: public or the only one */
-    int32_t normalize_features;  /* none|row */
-    int64_t patience;            /* epochs without a better validation value, 0: off */
-    int32_t monitor;             /* metric|loss, of the validation rows: early stop, best weights, plateau */
+    double schedule_factor;     /* step, plateau: the learning rate is multiplied by it */
+    double clip;                /* largest norm of a member's gradient, 0: none */
+    int32_t loss;               /* auto|softmax|bce|mse */
+    const char *class_weights;  /* none|balanced|list of numbers */
+    int32_t metric;             /* auto|accuracy|micro-f1|macro-f1|roc-auc|ap|mae|mse */
+    const char *split;          /* name, NULL: public or the only one */
+    int32_t normalize_features; /* none|row */
+    int64_t patience;           /* epochs without a better validation value, 0: off */
+    int32_t monitor;            /* metric|loss, of the validation rows: early stop, best weights, plateau */
     int64_t eval_every;
-    const char *run;             /* run folder, NULL: none */
-    int64_t checkpoint_every;    /* epochs, 0: only at the end and when stopped */
-    int32_t resume;              /* auto|never */
-    int32_t source;              /* full|clusters */
+    const char *run;          /* run folder, NULL: none */
+    int64_t checkpoint_every; /* epochs, 0: only at the end and when stopped */
+    int32_t resume;           /* auto|never */
+    int32_t source;           /* full|clusters */
     int64_t clusters, clusters_per_batch;
-    int32_t deterministic;       /* auto|off|run|bitwise; auto: the context's, others must agree with it */
-    const char *no_pass;         /* planner passes switched off, comma separated */
-    double time_limit;           /* seconds, 0: none; stops like a signal */
+    int32_t deterministic; /* auto|off|run|bitwise; auto: the context's, others must agree with it */
+    const char *no_pass;   /* planner passes switched off, comma separated */
+    double time_limit;     /* seconds, 0: none; stops like a signal */
 } gnt_trainer_config;
 
 GNT_API void gnt_trainer_config_init(gnt_trainer_config *config);
 
 typedef struct gnt_epoch_stats {
     size_t struct_size;
-    int64_t epoch;           /* from 1 */
+    int64_t epoch; /* from 1 */
     bool complete, evaluated;
-    const char *metric;      /* name */
-    double train_loss, valid_loss, train_metric, valid_metric; /* means over live members; NaN: not evaluated */
+    const char *metric; /* name */
+    double train_loss, valid_loss, train_metric,
+        valid_metric; /* means over live members; NaN: not evaluated */
     double best_valid_metric;
-    int64_t best_epoch;      /* of member 0 */
+    int64_t best_epoch;           /* of member 0 */
     double seconds, eval_seconds; /* the training step alone; evaluation */
     int32_t num_members, num_live;
-    const double *member_train_loss, *member_valid_loss, *member_valid_metric, *member_train_metric; /* (M), lent */
+    const double *member_train_loss, *member_valid_loss, *member_valid_metric,
+        *member_train_metric; /* (M), lent */
 } gnt_epoch_stats;
 
 /* NULL config: the defaults. Model and data must outlive the trainer. A run folder with a checkpoint is resumed. */
-GNT_API gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
-                                      gnt_trainer **out);
+GNT_API gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data,
+                                      const gnt_trainer_config *config, gnt_trainer **out);
 /* Every rank calls this. One epoch; false at the end, after a stop and on the first error. */
 GNT_API bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats);
 GNT_API gnt_status gnt_trainer_status(const gnt_trainer *tr);
