@@ -23,7 +23,7 @@
 /* Groups may be cyclic, so depth and number of objects are bounded. A healthy file takes milliseconds, or seconds per GiB
  * in chunks: the child may use CPU_SECONDS and one more per CPU_BYTES. LIMIT_SECONDS is for disks that do not answer. */
 enum { MAX_DEPTH = 8, MAX_OBJECTS = 1 << 20, PATH_BYTES = 1024, SLAB_BYTES = 16 << 20 };
-enum { CPU_SECONDS = 2, CPU_BYTES = 16 << 20, LIMIT_SECONDS = 600 };
+enum { CPU_SECONDS = 1, CPU_BYTES = 16 << 20, LIMIT_SECONDS = 600 };
 
 /* --- in the child: results do not matter, only that it comes back --- */
 

@@ -135,6 +135,29 @@ static void defects_of_features_are_found(void **state)
     expect(d, "warning", "no features", "nothing");
 }
 
+/* As many ones as a class has nodes, but spread over all classes: no leak. */
+static void ordinary_columns_are_no_leak(void **state)
+{
+    gnt_dataset *d = clean();
+    gnti_json *page;
+    int32_t last = -1;
+
+    (void)state;
+    for (int64_t v = 0; v < d->num_nodes; v++)
+        d->x.dense[v * d->x.width + 4] = 0.0f;
+    for (int64_t v = 0, set = 0; v < d->num_nodes && set < 100; v++) {
+        if (d->y.class_of[v] == last)
+            continue; /* each one of another class than the one before */
+        last = d->y.class_of[v];
+        d->x.dense[v * d->x.width + 4] = 5.0f;
+        set++;
+    }
+    page = page_of(d);
+    assert_null(find(page, "gives the label away", "feature"));
+    gnti_json_free(&page);
+    gnt_dataset_free(&d);
+}
+
 static void defects_of_labels_and_ids_are_found(void **state)
 {
     gnt_dataset *d = clean();
@@ -272,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_clean_dataset_is_clean),
         cmocka_unit_test(defects_of_the_graph_are_found),
         cmocka_unit_test(defects_of_features_are_found),
+        cmocka_unit_test(ordinary_columns_are_no_leak),
         cmocka_unit_test(defects_of_labels_and_ids_are_found),
         cmocka_unit_test(defects_of_splits_are_found),
         cmocka_unit_test(info_has_the_names_that_scripts_rely_on),
