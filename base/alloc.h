@@ -23,14 +23,14 @@ gnt_status gnti_strdup(char **out, const char *text);
 void gnti_free(void *block); /* NULL is fine */
 
 /* Typed arrays: gnti_alloc_array(&p, n) sizes by *p, checks the product, writes p on success only. */
-#define gnti_alloc_array(ptr, count) gnti_array_bytes((void **)(void *)(ptr), (count), sizeof **(ptr), false)
-#define gnti_calloc_array(ptr, count) gnti_array_bytes((void **)(void *)(ptr), (count), sizeof **(ptr), true)
+#define gnti_alloc_array(ptr, count)   gnti_array_bytes((void **)(void *)(ptr), (count), sizeof **(ptr), false)
+#define gnti_calloc_array(ptr, count)  gnti_array_bytes((void **)(void *)(ptr), (count), sizeof **(ptr), true)
 #define gnti_realloc_array(ptr, count) gnti_array_resize((void **)(void *)(ptr), (count), sizeof **(ptr))
 gnt_status gnti_array_bytes(void **out, int64_t count, size_t item_bytes, bool zero);
 gnt_status gnti_array_resize(void **block, int64_t count, size_t item_bytes);
 
 /* Makes room for `need` items in a growing array: doubles *capacity, at least 16. */
-#define gnti_grow_array(ptr, capacity, need) \
+#define gnti_grow_array(ptr, capacity, need)                                                                 \
     gnti_array_grow((void **)(void *)(ptr), (capacity), (need), sizeof **(ptr))
 gnt_status gnti_array_grow(void **block, int64_t *capacity, int64_t need, size_t item_bytes);
 

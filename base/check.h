@@ -9,32 +9,32 @@
 #include "base/error.h"
 
 #undef GNT_TRY /* the plain one of gnntrain.h */
-#define GNT_TRY(call)                                    \
-    do {                                                 \
-        st = (call);                                     \
-        if (st != GNT_OK) {                              \
-            gnti_error_trace(__FILE__, __LINE__, __func__); \
-            goto done;                                   \
-        }                                                \
+#define GNT_TRY(call)                                                                                        \
+    do {                                                                                                     \
+        st = (call);                                                                                         \
+        if (st != GNT_OK) {                                                                                  \
+            gnti_error_trace(__FILE__, __LINE__, __func__);                                                  \
+            goto done;                                                                                       \
+        }                                                                                                    \
     } while (0)
 
-#define GNT_FAIL(code, ...)                                                \
-    do {                                                                   \
-        st = gnti_error_set((code), __FILE__, __LINE__, __func__, __VA_ARGS__); \
-        goto done;                                                         \
+#define GNT_FAIL(code, ...)                                                                                  \
+    do {                                                                                                     \
+        st = gnti_error_set((code), __FILE__, __LINE__, __func__, __VA_ARGS__);                              \
+        goto done;                                                                                           \
     } while (0)
 
-#define GNT_CHECK(cond, code, ...)        \
-    do {                                  \
-        if (!(cond))                      \
-            GNT_FAIL((code), __VA_ARGS__); \
+#define GNT_CHECK(cond, code, ...)                                                                           \
+    do {                                                                                                     \
+        if (!(cond))                                                                                         \
+            GNT_FAIL((code), __VA_ARGS__);                                                                   \
     } while (0)
 
 #if defined(GNT_DEBUG)
-#define GNT_ASSERT(cond)                                              \
-    do {                                                              \
-        if (!(cond))                                                  \
-            gnti_assert_failed(#cond, __FILE__, __LINE__, __func__);  \
+#define GNT_ASSERT(cond)                                                                                     \
+    do {                                                                                                     \
+        if (!(cond))                                                                                         \
+            gnti_assert_failed(#cond, __FILE__, __LINE__, __func__);                                         \
     } while (0)
 #else
 #define GNT_ASSERT(cond) ((void)sizeof(!(cond)))

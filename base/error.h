@@ -22,8 +22,8 @@ typedef struct gnti_error_record {
 } gnti_error_record;
 
 /* Starts a new record with formatted text; answers code, so that it can be assigned. */
-gnt_status gnti_error_set(gnt_status code, const char *file, int line, const char *function, const char *format, ...)
-    GNT_PRINTF(5, 6);
+gnt_status gnti_error_set(gnt_status code, const char *file, int line, const char *function,
+                          const char *format, ...) GNT_PRINTF(5, 6);
 
 /* Adds a frame to the record; silently full after GNTI_ERROR_MAX_FRAMES. */
 void gnti_error_trace(const char *file, int line, const char *function);

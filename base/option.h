@@ -39,13 +39,15 @@ gnt_status gnti_option_set(const gnt_option *option, void *object, const char *t
 gnt_status gnti_option_get(const gnt_option *option, const void *object, char *out, size_t out_bytes);
 
 /* Sets from environment variables PREFIX_NAME (upper case, '-' as '_'); origin[i] per table row is updated. */
-gnt_status gnti_options_from_environment(const gnt_option *table, void *object, const char *prefix, gnti_origin *origin);
+gnt_status gnti_options_from_environment(const gnt_option *table, void *object, const char *prefix,
+                                         gnti_origin *origin);
 
 /* Reads one mapping of a YAML file ("name: value" at the top level). ERR_USAGE names file, line and nearest key. */
-gnt_status gnti_options_from_yaml(const gnt_option *table, void *object, const char *path, gnti_origin *origin,
-                                  gnti_origin from);
+gnt_status gnti_options_from_yaml(const gnt_option *table, void *object, const char *path,
+                                  gnti_origin *origin, gnti_origin from);
 
 /* Writes "name: value" lines, a comment with the origin behind each when origin is not NULL. */
-gnt_status gnti_options_to_yaml(const gnt_option *table, const void *object, const gnti_origin *origin, char **out);
+gnt_status gnti_options_to_yaml(const gnt_option *table, const void *object, const gnti_origin *origin,
+                                char **out);
 
 #endif

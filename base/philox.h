@@ -63,7 +63,8 @@ static inline void gnti_draw_quad(gnti_philox_key key, gnti_draw_kind kind, uint
                                   int64_t id, uint32_t quad, uint32_t out[4])
 {
     const uint32_t counter[4] = { quad, (uint32_t)id,
-                                  (uint32_t)kind << 28 | ordinal << 16 | ((uint32_t)((uint64_t)id >> 32) & 0xffffu),
+                                  (uint32_t)kind << 28 | ordinal << 16 |
+                                      ((uint32_t)((uint64_t)id >> 32) & 0xffffu),
                                   step };
 
     gnti_philox(counter, key, out);

@@ -92,9 +92,9 @@ typedef struct gnt_spmm_plan_args {
     int64_t num_rows, num_cols, num_arcs;
     const int64_t *offsets;
     const int32_t *columns;
-    const float *weights;     /* (num_arcs) or NULL: all 1 */
+    const float *weights;       /* (num_arcs) or NULL: all 1 */
     int64_t first_row, end_row; /* a range of output rows; 0, num_rows: all */
-    int64_t max_width;        /* widest g * width */
+    int64_t max_width;          /* widest g * width */
 } gnt_spmm_plan_args;
 
 typedef struct gnt_spmm_plan gnt_spmm_plan;
@@ -189,11 +189,11 @@ typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_
 typedef struct gnt_loss_args {
     gnt_loss_kind kind;
     gnt_mat_view logits, weight;
-    const gnt_buffer *labels;    /* int32 (rows) for SOFTMAX */
-    gnt_mat_view target;         /* (rows, shared, C) float for BCE, MSE */
+    const gnt_buffer *labels;         /* int32 (rows) for SOFTMAX */
+    gnt_mat_view target;              /* (rows, shared, C) float for BCE, MSE */
     const gnt_mat_view *class_weight; /* (1, M or shared, C) or NULL */
     int32_t norm_hyper;
-    const gnt_mat_view *grad;    /* NULL: loss only */
+    const gnt_mat_view *grad; /* NULL: loss only */
     gnt_buffer *stats;
     const gnt_buffer *step;
     const gnt_row_tree *row_tree;
@@ -204,7 +204,11 @@ typedef struct gnt_param_segment {
     int64_t offset, count;
     int32_t decay_hyper; /* -1: no decay */
 } gnt_param_segment;
-typedef enum gnt_optimizer_kind { GNT_OPTIMIZER_SGD, GNT_OPTIMIZER_ADAM, GNT_OPTIMIZER_ADAMW } gnt_optimizer_kind;
+typedef enum gnt_optimizer_kind {
+    GNT_OPTIMIZER_SGD,
+    GNT_OPTIMIZER_ADAM,
+    GNT_OPTIMIZER_ADAMW
+} gnt_optimizer_kind;
 /* Formulas as PyTorch (docs/models.md). corr1 = 1 - b1^t, corr2 = 1 - b2^t are hypers. Members with live 0 keep
  * weights and moments. bad (M) int32: 1 + segment of the first gradient that is not finite, else 0; that member keeps its
  * weights. clip_hyper: largest norm of a member's whole gradient, < 0: none, value 0: none. */
@@ -237,9 +241,10 @@ typedef struct gnt_backend {
     gnt_status (*list)(gnt_device_info *out, int32_t capacity, int32_t *out_count);
     gnt_status (*open)(int32_t index, const gnti_device_config *config, gnt_device **out);
     void (*close)(gnt_device *dev);
-    gnt_status (*alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out); /* zeroed */
+    gnt_status (*alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out);                   /* zeroed */
     gnt_status (*host_alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host); /* pinned */
-    gnt_status (*wrap)(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out); /* a caller's host memory, read only; NULL entry: none */
+    gnt_status (*wrap)(gnt_device *dev, void *host, size_t bytes,
+                       gnt_buffer **out); /* a caller's host memory, read only; NULL entry: none */
     void (*free)(gnt_buffer *buf);
     gnt_status (*upload)(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
     gnt_status (*download)(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
@@ -332,7 +337,8 @@ gnt_status gnti_gather_rows(gnt_stream *s, const gnt_rows_args *a);
 gnt_status gnti_loss(gnt_stream *s, const gnt_loss_args *a);
 gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 
-gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config, gnt_device **out);
+gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config,
+                            gnt_device **out);
 void gnti_device_close(gnt_device **dev);
 gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 /* A buffer over a caller's memory where the device reads host memory, else ERR_UNSUPPORTED (alloc and upload then). */

@@ -35,7 +35,8 @@ static inline const uint8_t *gnti_step_live(const gnti_step_head *s)
 
 static inline size_t gnti_step_bytes(int64_t num_hypers, int64_t num_members)
 {
-    return sizeof(gnti_step_head) + (size_t)num_members * (sizeof(gnti_philox_key) + (size_t)num_hypers * sizeof(float) + 1);
+    return sizeof(gnti_step_head) +
+           (size_t)num_members * (sizeof(gnti_philox_key) + (size_t)num_hypers * sizeof(float) + 1);
 }
 
 #endif

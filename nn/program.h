@@ -164,7 +164,8 @@ gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, flo
 gnt_status gnti_program_get_choices(const gnti_program *p, char **out);
 
 typedef struct gnti_program_bytes {
-    size_t workspace, live_peak, hoisted, hoist_temp, graph, features, params; /* hoist_temp: while binding alone */
+    size_t workspace, live_peak, hoisted, hoist_temp, graph, features,
+        params; /* hoist_temp: while binding alone */
 } gnti_program_bytes;
 void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
 /* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound

@@ -17,9 +17,9 @@ typedef struct gnt_dataset gnt_dataset;
 
 typedef enum gnt_label_kind {
     GNT_LABELS_NONE,
-    GNT_LABELS_CLASS,      /* one class a node, -1: unlabelled */
-    GNT_LABELS_MULTI,      /* a 0/1 row of num_classes a node */
-    GNT_LABELS_REGRESSION  /* a float32 row of num_classes targets a node, NaN: unlabelled */
+    GNT_LABELS_CLASS,     /* one class a node, -1: unlabelled */
+    GNT_LABELS_MULTI,     /* a 0/1 row of num_classes a node */
+    GNT_LABELS_REGRESSION /* a float32 row of num_classes targets a node, NaN: unlabelled */
 } gnt_label_kind;
 
 /* A caller's memory. Pointers are borrowed: they must live as long as the dataset. CSR rows are sources. */
@@ -32,8 +32,8 @@ typedef struct gnt_dataset_arrays {
     bool directed;          /* false: the arcs must be symmetric, which is checked */
     const float *x;         /* (num_nodes, num_features) by row */
     gnt_label_kind label_kind;
-    const int64_t *y_class;  /* (num_nodes) for CLASS */
-    const float *y_row;      /* (num_nodes, num_classes) for MULTI (0 or 1) and REGRESSION */
+    const int64_t *y_class;              /* (num_nodes) for CLASS */
+    const float *y_row;                  /* (num_nodes, num_classes) for MULTI (0 or 1) and REGRESSION */
     const int64_t *train, *valid, *test; /* node indices, any order */
     int64_t num_train, num_valid, num_test;
 } gnt_dataset_arrays;
@@ -44,7 +44,8 @@ GNT_API void gnt_dataset_arrays_init(gnt_dataset_arrays *arrays);
 GNT_API gnt_status gnt_dataset_open(gnt_context *ctx, const char *path, gnt_dataset **out);
 
 /* Wraps a caller's arrays after checking them (ranges, symmetry, overlap of splits). Nothing big is copied. */
-GNT_API gnt_status gnt_dataset_from_arrays(gnt_context *ctx, const gnt_dataset_arrays *arrays, gnt_dataset **out);
+GNT_API gnt_status gnt_dataset_from_arrays(gnt_context *ctx, const gnt_dataset_arrays *arrays,
+                                           gnt_dataset **out);
 
 /* Writes a dataset file atomically. ERR_DISK_FULL, ERR_OUTPUT: nothing is left under the name. */
 GNT_API gnt_status gnt_dataset_save(const gnt_dataset *data, const char *path);

@@ -26,9 +26,10 @@ GNT_API gnt_status gntx_options_defaults(const gnt_option *table, void *object);
 GNT_API void gntx_options_free_texts(const gnt_option *table, void *object);
 GNT_API gnt_status gntx_option_set(const gnt_option *option, void *object, const char *text);
 GNT_API gnt_status gntx_option_get(const gnt_option *option, const void *object, char *out, size_t out_bytes);
-GNT_API gnt_status gntx_options_from_yaml(const gnt_option *table, void *object, const char *path, gntx_origin *origin,
-                                          gntx_origin from);
-GNT_API gnt_status gntx_options_to_yaml(const gnt_option *table, const void *object, const gntx_origin *origin, char **out);
+GNT_API gnt_status gntx_options_from_yaml(const gnt_option *table, void *object, const char *path,
+                                          gntx_origin *origin, gntx_origin from);
+GNT_API gnt_status gntx_options_to_yaml(const gnt_option *table, const void *object,
+                                        const gntx_origin *origin, char **out);
 /* The nearest of some names to an unknown one, or NULL. */
 GNT_API const char *gntx_name_nearest(const char *const *names, size_t num_names, const char *name);
 
@@ -67,15 +68,21 @@ GNT_API void gntx_free(void *block);
 GNT_API gnt_status gntx_file_write(const char *path, const char *text);
 GNT_API gnt_status gntx_folder_create(const char *path);
 
-GNT_API double gntx_clock_seconds(void);  /* never backwards */
-GNT_API int32_t gntx_num_cores(void);     /* that this process may use */
-GNT_API int64_t gntx_peak_bytes(void);    /* of the library's host memory so far */
+GNT_API double gntx_clock_seconds(void); /* never backwards */
+GNT_API int32_t gntx_num_cores(void);    /* that this process may use */
+GNT_API int64_t gntx_peak_bytes(void);   /* of the library's host memory so far */
 
 /* ---- charts and pages (report/, train/plot.c) ---- */
 /* Draws runs from what their folders keep: curves from metrics.jsonl, the confusion matrix and class names from
  * summary.json, a comparison of test values. `out_path` ends in .svg or .html. ERR_IO names a file that is missing. */
-typedef enum gntx_plot_kind { GNTX_PLOT_ALL, GNTX_PLOT_CURVES, GNTX_PLOT_CONFUSION, GNTX_PLOT_COMPARE } gntx_plot_kind;
-GNT_API gnt_status gntx_plot(const char *const *runs, int num_runs, gntx_plot_kind kind, const char *out_path);
+typedef enum gntx_plot_kind {
+    GNTX_PLOT_ALL,
+    GNTX_PLOT_CURVES,
+    GNTX_PLOT_CONFUSION,
+    GNTX_PLOT_COMPARE
+} gntx_plot_kind;
+GNT_API gnt_status gntx_plot(const char *const *runs, int num_runs, gntx_plot_kind kind,
+                             const char *out_path);
 
 /* ---- import, generate, check, info, split (datasets/) ---- */
 /* What the command asks of a dataset. Answers are JSON objects, freed with gntx_json_free: the command prints them with
@@ -98,14 +105,14 @@ typedef enum gntx_import_ids {
 } gntx_import_ids;
 
 typedef struct gntx_import_options {
-    char *format;       /* NULL or "": tell it by content; gntx_import_formats lists the names */
-    char *name;         /* which set of a folder, NULL: the only one */
-    bool directed;      /* keep the direction of formats that do not state one */
-    bool undirected;    /* make even a format that states direction undirected */
+    char *format;    /* NULL or "": tell it by content; gntx_import_formats lists the names */
+    char *name;      /* which set of a folder, NULL: the only one */
+    bool directed;   /* keep the direction of formats that do not state one */
+    bool undirected; /* make even a format that states direction undirected */
     bool drop_loops;
-    int32_t ids;        /* gntx_import_ids */
-    int64_t num_nodes;  /* -1: from the data */
-    int32_t duplicates; /* of weighted arcs: 0 sum, 1 first, 2 error */
+    int32_t ids;             /* gntx_import_ids */
+    int64_t num_nodes;       /* -1: from the data */
+    int32_t duplicates;      /* of weighted arcs: 0 sum, 1 first, 2 error */
     char *features, *labels; /* extra files of an edge list, a Matrix Market or a METIS file */
 } gntx_import_options;
 GNT_API const gnt_option *gntx_import_option_table(void);
@@ -123,7 +130,7 @@ GNT_API gnt_status gntx_import(gnt_context *ctx, const char *const *paths, int n
 /* Generators: "karate\n..." as "name: what it is" lines; options of all kinds in one table (gntx_generate_options). An
  * option that a kind does not use and that is not at its default is ERR_USAGE. report may be NULL. */
 typedef struct gntx_generate_options {
-    int64_t nodes;        /* 0: the kind's default */
+    int64_t nodes; /* 0: the kind's default */
     int64_t seed, classes, features, scale, edge_factor, rows, columns;
     double degree, homophily, feature_signal;
 } gntx_generate_options;
@@ -135,16 +142,17 @@ GNT_API gnt_status gntx_generate(gnt_context *ctx, const char *kind, const gntx_
 /* A copy of the dataset with one more split (or, when `replace`, a changed one). report: {"splits": [{"name", "kind",
  * "seed", "sha256", "train", "valid", "test", "classes": {"train": [a count a class], ...}}], "notes": [text]}. */
 typedef struct gntx_split_options {
-    int32_t kind;         /* random|stratified|per-class */
-    char *name;           /* NULL: the kind's name */
+    int32_t kind;              /* random|stratified|per-class */
+    char *name;                /* NULL: the kind's name */
     double train, valid, test; /* shares; test 0: the rest */
-    int64_t per_class, valid_count, test_count, seed; /* per-class: 20 a class, 500, 1000; test_count 0: the rest */
+    int64_t per_class, valid_count, test_count,
+        seed; /* per-class: 20 a class, 500, 1000; test_count 0: the rest */
     bool inductive, replace;
-    int64_t repeats;      /* above 1: NAME-0, NAME-1, ... with seed, seed + 1, ... */
+    int64_t repeats; /* above 1: NAME-0, NAME-1, ... with seed, seed + 1, ... */
 } gntx_split_options;
 GNT_API const gnt_option *gntx_split_option_table(void);
-GNT_API gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_options *options, gnt_dataset **out,
-                                      gntx_json **report);
+GNT_API gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_options *options,
+                                      gnt_dataset **out, gntx_json **report);
 
 /* ---- explain, estimate (nn/, train/) ---- */
 /* The rows of gnt_model_config: act, norm, dropout, input-dropout, residual. */
@@ -188,9 +196,9 @@ GNT_API gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data
 /* Predictions for every node of a graph, in the user's ids and order; the format follows the suffix of `out_path` (csv,
  * npy, h5). report: what was written. */
 typedef struct gntx_predict_options {
-    int32_t what;    /* classes|probabilities|embeddings */
-    int64_t seed;    /* of a run with several seeds: which member, -1: the mean of their probabilities */
-    char *data;      /* NULL: the file that the run names */
+    int32_t what; /* classes|probabilities|embeddings */
+    int64_t seed; /* of a run with several seeds: which member, -1: the mean of their probabilities */
+    char *data;   /* NULL: the file that the run names */
 } gntx_predict_options;
 GNT_API const gnt_option *gntx_predict_option_table(void);
 GNT_API gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,

@@ -30,8 +30,8 @@ GNT_API void gnt_model_config_init(gnt_model_config *config);
 
 /* Default config; the dataset gives feature width, classes and label kind. ERR_USAGE points at the place in the text. */
 GNT_API gnt_status gnt_model_create(const gnt_dataset *data, const char *text, gnt_model **out);
-GNT_API gnt_status gnt_model_create_with(const gnt_dataset *data, const char *text, const gnt_model_config *config,
-                                         gnt_model **out);
+GNT_API gnt_status gnt_model_create_with(const gnt_dataset *data, const char *text,
+                                         const gnt_model_config *config, gnt_model **out);
 GNT_API void gnt_model_free(gnt_model **model);
 
 GNT_API int32_t gnt_model_num_layers(const gnt_model *model);

@@ -41,24 +41,45 @@ typedef struct gnt_option {
     const char *group; /* heading in --help, NULL: as the row before */
 } gnt_option;
 
-#define GNT_OPTION_BOOL(name, type, member, def, help) \
-    { (name), GNT_OPTION_KIND_BOOL, offsetof(type, member), (def), 0.0, 1.0, NULL, NULL, (help), NULL }
-#define GNT_OPTION_INT(name, type, member, def, min, max, help) \
-    { (name), GNT_OPTION_KIND_INT, offsetof(type, member), (double)(def), (double)(min), (double)(max), NULL, NULL, (help), NULL }
-#define GNT_OPTION_FLOAT(name, type, member, def, min, max, help) \
-    { (name), GNT_OPTION_KIND_FLOAT, offsetof(type, member), (def), (min), (max), NULL, NULL, (help), NULL }
-#define GNT_OPTION_DOUBLE(name, type, member, def, min, max, help) \
-    { (name), GNT_OPTION_KIND_DOUBLE, offsetof(type, member), (def), (min), (max), NULL, NULL, (help), NULL }
-#define GNT_OPTION_WORD(name, type, member, def, words, help) \
-    { (name), GNT_OPTION_KIND_WORD, offsetof(type, member), (double)(def), 0.0, 0.0, NULL, (words), (help), NULL }
-#define GNT_OPTION_TEXT(name, type, member, def, help) \
-    { (name), GNT_OPTION_KIND_TEXT, offsetof(type, member), 0.0, 0.0, 0.0, (def), NULL, (help), NULL }
-#define GNT_OPTION_LIST(name, type, member, def, help) \
-    { (name), GNT_OPTION_KIND_LIST, offsetof(type, member), 0.0, 0.0, 0.0, (def), NULL, (help), NULL }
-#define GNT_OPTION_GROUP(title) \
-    { (title), GNT_OPTION_KIND_END, 1, 0.0, 0.0, 0.0, NULL, NULL, NULL, (title) }
-#define GNT_OPTION_END \
-    { NULL, GNT_OPTION_KIND_END, 0, 0.0, 0.0, 0.0, NULL, NULL, NULL, NULL }
+#define GNT_OPTION_BOOL(name, type, member, def, help)                                                       \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_BOOL, offsetof(type, member), (def), 0.0, 1.0, NULL, NULL, (help), NULL      \
+    }
+#define GNT_OPTION_INT(name, type, member, def, min, max, help)                                              \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_INT, offsetof(type, member), (double)(def), (double)(min), (double)(max),    \
+            NULL, NULL, (help), NULL                                                                         \
+    }
+#define GNT_OPTION_FLOAT(name, type, member, def, min, max, help)                                            \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_FLOAT, offsetof(type, member), (def), (min), (max), NULL, NULL, (help), NULL \
+    }
+#define GNT_OPTION_DOUBLE(name, type, member, def, min, max, help)                                           \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_DOUBLE, offsetof(type, member), (def), (min), (max), NULL, NULL, (help),     \
+            NULL                                                                                             \
+    }
+#define GNT_OPTION_WORD(name, type, member, def, words, help)                                                \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_WORD, offsetof(type, member), (double)(def), 0.0, 0.0, NULL, (words),        \
+            (help), NULL                                                                                     \
+    }
+#define GNT_OPTION_TEXT(name, type, member, def, help)                                                       \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_TEXT, offsetof(type, member), 0.0, 0.0, 0.0, (def), NULL, (help), NULL       \
+    }
+#define GNT_OPTION_LIST(name, type, member, def, help)                                                       \
+    {                                                                                                        \
+        (name), GNT_OPTION_KIND_LIST, offsetof(type, member), 0.0, 0.0, 0.0, (def), NULL, (help), NULL       \
+    }
+#define GNT_OPTION_GROUP(title)                                                                              \
+    {                                                                                                        \
+        (title), GNT_OPTION_KIND_END, 1, 0.0, 0.0, 0.0, NULL, NULL, NULL, (title)                            \
+    }
+#define GNT_OPTION_END                                                                                       \
+    {                                                                                                        \
+        NULL, GNT_OPTION_KIND_END, 0, 0.0, 0.0, 0.0, NULL, NULL, NULL, NULL                                  \
+    }
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
 #define GNNTRAIN_STATUS_H
 
 #if defined(__GNUC__)
-#define GNT_API __attribute__((visibility("default")))
+#define GNT_API                __attribute__((visibility("default")))
 #define GNT_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #else
 #define GNT_API
@@ -20,24 +20,24 @@
 extern "C" {
 #endif
 
-#define GNT_STATUS_MAP(X)                                           \
-    X(OK, 0, "success")                                             \
-    X(ERR_ARG, -1, "invalid argument")                              \
-    X(ERR_NOMEM, -2, "out of host memory")                          \
-    X(ERR_DEVICE_NOMEM, -3, "out of device memory")                 \
-    X(ERR_UNSUPPORTED, -4, "not supported by this build or device") \
-    X(ERR_IO, -5, "input or output failed")                         \
-    X(ERR_FORMAT, -6, "malformed or inconsistent data")             \
-    X(ERR_LIMIT, -7, "value exceeds a supported limit")             \
-    X(ERR_STATE, -8, "call not allowed in this state")              \
-    X(ERR_NUMERIC, -9, "infinity or NaN where none is allowed")     \
-    X(ERR_USAGE, -10, "options that contradict or do not fit")      \
-    X(ERR_DISK_FULL, -11, "no space left or quota reached")         \
-    X(ERR_OUTPUT, -12, "output cannot be written")                  \
-    X(STOPPED, -20, "stopped on request, checkpoint written")       \
-    X(ERR_PEER_LOST, -40, "a rank left the job")                    \
-    X(ERR_TIMEOUT, -41, "a rank did not answer in time")            \
-    X(ERR_DEVICE_LOST, -60, "the device stopped working")           \
+#define GNT_STATUS_MAP(X)                                                                                    \
+    X(OK, 0, "success")                                                                                      \
+    X(ERR_ARG, -1, "invalid argument")                                                                       \
+    X(ERR_NOMEM, -2, "out of host memory")                                                                   \
+    X(ERR_DEVICE_NOMEM, -3, "out of device memory")                                                          \
+    X(ERR_UNSUPPORTED, -4, "not supported by this build or device")                                          \
+    X(ERR_IO, -5, "input or output failed")                                                                  \
+    X(ERR_FORMAT, -6, "malformed or inconsistent data")                                                      \
+    X(ERR_LIMIT, -7, "value exceeds a supported limit")                                                      \
+    X(ERR_STATE, -8, "call not allowed in this state")                                                       \
+    X(ERR_NUMERIC, -9, "infinity or NaN where none is allowed")                                              \
+    X(ERR_USAGE, -10, "options that contradict or do not fit")                                               \
+    X(ERR_DISK_FULL, -11, "no space left or quota reached")                                                  \
+    X(ERR_OUTPUT, -12, "output cannot be written")                                                           \
+    X(STOPPED, -20, "stopped on request, checkpoint written")                                                \
+    X(ERR_PEER_LOST, -40, "a rank left the job")                                                             \
+    X(ERR_TIMEOUT, -41, "a rank did not answer in time")                                                     \
+    X(ERR_DEVICE_LOST, -60, "the device stopped working")                                                    \
     X(ERR_INTERNAL, -99, "internal error, please report")
 
 typedef enum gnt_status {

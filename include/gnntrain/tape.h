@@ -16,10 +16,18 @@ extern "C" {
 #endif
 
 typedef struct gnt_tape gnt_tape;
-typedef struct gnt_var { int32_t id; } gnt_var;     /* 0: a failed op */
-typedef struct gnt_adj { int32_t id; } gnt_adj;
-typedef struct gnt_param { int32_t id; } gnt_param; /* declared by a layer's build */
-typedef struct gnt_hyper { int32_t id; } gnt_hyper; /* an (M) vector of the step block */
+typedef struct gnt_var {
+    int32_t id;
+} gnt_var; /* 0: a failed op */
+typedef struct gnt_adj {
+    int32_t id;
+} gnt_adj;
+typedef struct gnt_param {
+    int32_t id;
+} gnt_param; /* declared by a layer's build */
+typedef struct gnt_hyper {
+    int32_t id;
+} gnt_hyper; /* an (M) vector of the step block */
 
 typedef enum gnt_aggregate_kind {
     GNT_AGG_SUM,  /* sum over in-neighbours */
@@ -63,12 +71,13 @@ GNT_API gnt_var gnt_tanh(gnt_tape *t, gnt_var h);
 GNT_API gnt_var gnt_dropout_by(gnt_tape *t, gnt_var h, gnt_hyper p);
 
 /* gamma and beta (1, width). Running statistics (1, width) are state params (gnt_builder_state). */
-GNT_API gnt_var gnt_batch_norm(gnt_tape *t, gnt_var h, gnt_param gamma, gnt_param beta, gnt_param running_mean,
-                               gnt_param running_var);
+GNT_API gnt_var gnt_batch_norm(gnt_tape *t, gnt_var h, gnt_param gamma, gnt_param beta,
+                               gnt_param running_mean, gnt_param running_var);
 GNT_API gnt_var gnt_layer_norm(gnt_tape *t, gnt_var h, gnt_param gamma, gnt_param beta);
 
 /* A level-2 op; state must live as long as the program. */
-GNT_API gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs, int32_t num_inputs);
+GNT_API gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs,
+                           int32_t num_inputs);
 
 /* Width of a var (0 for a failed one). */
 GNT_API int64_t gnt_width(const gnt_tape *t, gnt_var h);

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What command tests share; sourced. A test runs in a folder of its own that goes away with it, with no file or variable of
 # the user's in its way.
@@ -25,7 +26,9 @@ run() {
 }
 
 # The whole of stdout or stderr, a glob pattern.
+# shellcheck disable=SC2053
 out_is() { [[ $(cat "$work/out") == $1 ]] || fail "stdout is not: $1"; }
+# shellcheck disable=SC2053
 err_is() { [[ $(cat "$work/err") == $1 ]] || fail "stderr is not: $1"; }
 
 # Each text is somewhere in it.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded model with data of its own, bound and run: what tests of nn/ start from. */
 #include "nn_case.h"
 
 #include "base/philox.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The golden networks: each records itself with the ops of the tape, in the order of the golden files. */
 #include "nn_nets.h"
 
 #include <math.h>

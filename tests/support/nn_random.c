@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Random networks: ops drawn by a seed over a pool of vars of one width, so that any two fit. */
 #include "nn_random.h"
 
 #include "base/philox.h"
