@@ -12,7 +12,8 @@ gnt_status gnti_device_array(gnti_program *p, const void *host, size_t bytes, gn
     gnt_status st = GNT_OK;
     gnt_buffer *buf = NULL;
 
-    if (*out != NULL && bytes > 0 && gnt_buffer_host(*out) == host)
+    if (*out != NULL && bytes > 0 && gnt_buffer_host(*out) == host &&
+        ((const gnti_buffer_head *)*out)->bytes == bytes)
         return GNT_OK;
     gnti_buffer_free(out);
     if (bytes > 0)

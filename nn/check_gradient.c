@@ -121,7 +121,7 @@ static gnt_status bind(check *c)
     float sum = 0.0f;
 
     for (int64_t r = 0; r < c->num_rows; r++) {
-        c->labels[r] = (int32_t)gnti_below(draw(4, (uint32_t)r), CLASSES);
+        c->labels[r] = (int32_t)gnti_below(draw(4, (uint32_t)r), (uint32_t)c->model->out_width);
         c->weight[r] = r % 4 != 3 ? 1.0f : 0.0f;
         sum += c->weight[r];
     }
@@ -269,7 +269,7 @@ gnt_status gnt_check_gradient(gnt_context *ctx, const char *model_text, double t
     GNT_CHECK(ctx != NULL && model_text != NULL, GNT_ERR_ARG, "context and text must not be NULL");
     GNT_CHECK(tolerance > 0.0 && tolerance < 1.0, GNT_ERR_ARG, "tolerance %g is outside of (0, 1), try 0.01",
               tolerance);
-    GNT_TRY(gnti_model_create_for(ctx, WIDTH, CLASSES, GNT_LABELS_CLASS, model_text, NULL, &c.model));
+    GNT_TRY(gnti_model_create_for(ctx, WIDTH, -CLASSES, GNT_LABELS_CLASS, model_text, NULL, &c.model));
     for (int64_t i = 0; i < ROOTS; i++)
         c.roots[i] = (i * 5 + 1) % NODES;
     GNT_TRY(gnti_calloc_array(&c.blocks, c.model->num_layers));

@@ -57,7 +57,7 @@ struct gnt_builder {
     gnt_status status; /* first failure, its text is the newest error of this thread */
 };
 
-/* Widths and label kind without a dataset (gradient checks, tests). */
+/* Widths and label kind without a dataset (gradient checks, tests). out_width -3: that of the last layer, 3 if it has none. */
 gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out_width,
                                  gnt_label_kind label_kind, const char *text, const gnt_model_config *config,
                                  gnt_model **out);

@@ -203,6 +203,8 @@ gnt_status gnti_model_parse(gnt_model *model)
         if (layer->out == 0 && !last)
             FAIL_AT(model, start, "layer '%s' has no width; only the last one may do without",
                     layer->class->name);
+        if (last && model->out_width < 0) /* no labels to fit: the text decides, else so many */
+            model->out_width = layer->out != 0 ? layer->out : -model->out_width;
         if (layer->out == 0)
             layer->out = model->out_width;
         if (last && layer->out != model->out_width && layer->heads == 1)
