@@ -5,6 +5,7 @@
 source "$(dirname "$0")/support.sh"
 
 run 0 generate csbm --nodes 3000 --seed 1 -o sbm.h5
+run 0 generate csbm --nodes 20000 --seed 1 -o large.h5
 line=(train sbm.h5 --model 'gcn:16, gcn' --dropout 0.5 --epochs 400 --seed 1 --threads 1 --eval-every 50)
 
 # start FOLDER: in the background; waits until epochs run.
@@ -12,11 +13,11 @@ start() {
     rm -rf "$1"
     "$GNNTRAIN" "${line[@]}" --run "$1" >"$work/out" 2>"$work/err" &
     pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1000); do
         [ -s "$1/metrics.jsonl" ] || grep -q 'epoch 1/' "$work/err" && return
         sleep 0.02
     done
-    fail "no epoch within four seconds"
+    fail "no epoch within twenty seconds"
 }
 # ends CODE
 ends() {
@@ -38,6 +39,15 @@ done
 start repeated
 kill -s TERM "$pid"; kill -s CONT "$pid"; kill -s TERM "$pid"
 ends 75
+
+# a second signal that comes later leaves at once: the process sleeps between the two, so that it cannot end in time
+line=(train large.h5 --model 'gcn:256, gcn:256, gcn' --epochs 100000 --seed 1 --threads 1 --eval-every 50)
+start twice
+kill -s INT "$pid"; sleep 0.02; kill -s STOP "$pid"
+sleep 0.5
+kill -s INT "$pid"; kill -s CONT "$pid"
+ends 130
+line=(train sbm.h5 --model 'gcn:16, gcn' --dropout 0.5 --epochs 400 --seed 1 --threads 1 --eval-every 50)
 
 # the stopped run goes on by the same line to what an undisturbed one gives
 run 0 "${line[@]}" --run run-INT
