@@ -324,6 +324,7 @@ gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x)
         return GNT_OK;
     free_features(&p->x);
     p->x.host = x;
+    p->x.dense_rows = x->rows;
     if (has_sparse_nodes(p)) {
         GNT_CHECK(x->sparse != NULL, GNT_ERR_ARG,
                   "the tape was recorded for sparse features, these are dense");

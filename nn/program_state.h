@@ -31,6 +31,7 @@ typedef struct gnti_bound_operator {
 
 typedef struct gnti_bound_features {
     const gnti_features *host;
+    int64_t dense_rows;
     gnt_buffer *dense;
     gnt_spmm_plan *forward, *transposed;
     gnti_graph *transpose;
