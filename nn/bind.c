@@ -310,8 +310,8 @@ gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x)
 {
     gnt_status st = GNT_OK;
     const gnti_value *v = &p->ir.values[p->ir.x];
-    const bool same =
-        p->x.host == x && x->dense != NULL && p->x.dense != NULL && gnt_buffer_host(p->x.dense) == x->dense;
+    const bool same = p->x.host == x && x->dense != NULL && p->x.dense != NULL &&
+                      gnt_buffer_host(p->x.dense) == x->dense && p->x.dense_rows == x->rows;
 
     GNT_CHECK(x->width == v->width, GNT_ERR_ARG, "features are %lld wide but the model takes %lld",
               (long long)x->width, (long long)v->width);
