@@ -76,6 +76,15 @@ typedef struct gnti_value {
     int64_t offset;        /* bytes in its block, set by the memory pass */
 } gnti_value;
 
+/* Floats from one row to the next: rows of activations wider than 16 floats begin at a cache line, so that a gather of
+ * rows touches no more lines than it must. Features lie as the caller has them. */
+static inline int64_t gnti_value_stride(const gnti_value *v)
+{
+    const int64_t floats = v->width * v->block_members;
+
+    return v->space != 0 && v->storage != GNTI_IN_FEATURES && floats > 16 ? (floats + 15) / 16 * 16 : floats;
+}
+
 typedef struct gnti_epilogue_plan { /* see gnt_epilogue; ids of values and hypers, 0: none */
     int32_t row_scale, bias;
     gnt_activation act;

@@ -98,7 +98,7 @@ gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value)
     view.members = v->shared ? 1 : p->ir.num_members;
     view.block_members = v->block_members;
     view.width = v->width;
-    view.row_stride = v->width * v->block_members;
+    view.row_stride = gnti_value_stride(v);
     if (!v->shared) {
         view.member_stride = v->width;
         view.block_stride = view.row_stride * (v->space == 0 ? v->rows : p->spaces[v->space].capacity);

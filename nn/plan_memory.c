@@ -154,7 +154,7 @@ size_t gnti_value_bytes(const gnti_program *p, int32_t value)
     const int64_t blocks = gnti_ceil_div(members, v->block_members);
     const int64_t rows = v->space == 0 ? v->rows : p->spaces[v->space].capacity;
 
-    return (size_t)(blocks * rows * v->block_members * v->width) * sizeof(float);
+    return (size_t)(blocks * rows * gnti_value_stride(v)) * sizeof(float);
 }
 
 /* Whether node n, the last reader of value c, may write its output over it. */
