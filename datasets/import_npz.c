@@ -365,8 +365,13 @@ static gnt_status read_node_names(const gnti_npz *npz, gnti_raw *raw)
     if (names == NULL || (names->kind != 'U' && names->kind != 'S') || names->count != raw->num_nodes)
         goto done;
     for (int64_t i = 0; i < names->count; i++) {
+        const char *begin, *end;
+
         GNT_TRY(gnti_npy_text(names, i, &buffer, &capacity));
-        GNT_TRY(gnti_string_table_add(&raw->names, buffer, strlen(buffer), &number));
+        begin = buffer;
+        end = begin + strlen(begin);
+        gnti_trim(&begin, &end); /* some files keep the line ends of their source */
+        GNT_TRY(gnti_string_table_add(&raw->names, begin, (size_t)(end - begin), &number));
     }
     if (raw->names.num_strings == names->count)
         raw->id_rule = GNTI_IDS_TEXT;
