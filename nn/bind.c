@@ -306,12 +306,12 @@ static bool has_sparse_nodes(const gnti_program *p)
     return false;
 }
 
-gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x)
+gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x, const gnti_features *owner)
 {
     gnt_status st = GNT_OK;
     const gnti_value *v = &p->ir.values[p->ir.x];
-    const bool same = p->x.host == x && x->dense != NULL && p->x.dense != NULL &&
-                      gnt_buffer_host(p->x.dense) == x->dense && p->x.dense_rows == x->rows;
+    const bool same = p->x.host == owner && x->dense != NULL && p->x.dense != NULL &&
+                      gnt_buffer_host(p->x.dense) == x->dense && p->x.view.rows == x->rows;
 
     GNT_CHECK(x->width == v->width, GNT_ERR_ARG, "features are %lld wide but the model takes %lld",
               (long long)x->width, (long long)v->width);
@@ -323,8 +323,8 @@ gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x)
     if (same)
         return GNT_OK;
     free_features(&p->x);
-    p->x.host = x;
-    p->x.dense_rows = x->rows;
+    p->x.host = owner;
+    p->x.view = *x;
     if (has_sparse_nodes(p)) {
         GNT_CHECK(x->sparse != NULL, GNT_ERR_ARG,
                   "the tape was recorded for sparse features, these are dense");

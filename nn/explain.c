@@ -37,8 +37,7 @@ static int64_t arcs_of(const gnti_program *p, const gnti_node *n)
     const gnti_operator *op = p->operators[n->adj].host;
 
     if (n->op == GNTI_IR_SPARSE_MATMUL)
-        return p->x.host != NULL && p->x.host->sparse != NULL ? p->x.host->sparse->num_arcs
-                                                              : p->config.expected_entries;
+        return p->x.view.sparse != NULL ? p->x.view.sparse->num_arcs : p->config.expected_entries;
     return op != NULL ? op->forward->num_arcs : p->config.expected_arcs;
 }
 
@@ -312,7 +311,7 @@ static size_t features_bytes(const gnti_program *p)
 {
     const gnti_value *x = &p->ir.values[p->ir.x];
     const int64_t rows = rows_of(p, p->ir.x);
-    const gnti_graph *sparse = p->x.host != NULL ? p->x.host->sparse : NULL;
+    const gnti_graph *sparse = p->x.view.sparse;
     const int64_t entries = sparse != NULL ? sparse->num_arcs : p->config.expected_entries;
 
     if (p->ir.sparse_x)

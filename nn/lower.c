@@ -226,7 +226,7 @@ static gnt_mat_view entries_view(gnt_buffer *buf, int64_t count)
 gnti_lower_sparse gnti_lower_get_sparse(const gnti_lowering *lo)
 {
     const gnti_bound_features *x = &lo->p->x;
-    const int64_t count = x->host->sparse->num_arcs;
+    const int64_t count = x->view.sparse->num_arcs;
 
     return (gnti_lower_sparse){ x->forward,
                                 x->transposed,

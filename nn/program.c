@@ -120,14 +120,15 @@ done:
 static gnt_status bind_data(gnti_program *p, const gnti_batch *batch)
 {
     gnt_status st = GNT_OK;
-    const gnti_features *x = batch->x != NULL ? batch->x : p->x.host;
+    const gnti_features *owner = batch->x != NULL ? batch->x : p->x.host;
+    const gnti_features x = batch->x != NULL ? *batch->x : p->x.view;
 
     GNT_CHECK(batch->adj != NULL || p->bound, GNT_ERR_ARG, "the first binding lacks operators");
-    GNT_CHECK(x != NULL, GNT_ERR_ARG, "the first binding lacks features");
+    GNT_CHECK(owner != NULL, GNT_ERR_ARG, "the first binding lacks features");
     p->bound = false;
     if (batch->adj != NULL)
         GNT_TRY(gnti_bind_operators(p, batch->adj));
-    GNT_TRY(gnti_bind_features(p, x));
+    GNT_TRY(gnti_bind_features(p, &x, owner));
     GNT_TRY(grow(p));
     GNT_TRY(alloc_hoisted(p));
     GNT_TRY(gnti_lower_program(p));

@@ -30,8 +30,8 @@ typedef struct gnti_bound_operator {
 } gnti_bound_operator;
 
 typedef struct gnti_bound_features {
-    const gnti_features *host;
-    int64_t dense_rows;
+    const gnti_features *host; /* whose they are, for comparison alone; NULL: none bound */
+    gnti_features view;        /* the struct itself, its arrays are the caller's */
     gnt_buffer *dense;
     gnt_spmm_plan *forward, *transposed;
     gnti_graph *transpose;
@@ -145,7 +145,7 @@ gnt_status gnti_ir_constant(const gnti_ir *ir, bool **out);
 
 /* ---- binding and lowering --------------------------------------------------------------------------------------- */
 gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj);
-gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x);
+gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x, const gnti_features *owner);
 gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch);
 void gnti_bound_free(gnti_program *p);
 /* After hoisted values were computed: gives back features that no step reads. */

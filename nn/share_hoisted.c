@@ -59,7 +59,8 @@ static int32_t find_equal(const gnti_program *q, const uint64_t *signs, uint64_t
 
 static bool same_data(const gnti_program *p, const gnti_program *q)
 {
-    if (q == NULL || !q->bound || q->hoisted == NULL || q->x.host != p->x.host)
+    if (q == NULL || !q->bound || q->hoisted == NULL || q->x.view.dense != p->x.view.dense ||
+        q->x.view.sparse != p->x.view.sparse || q->x.view.rows != p->x.view.rows)
         return false;
     for (int32_t a = 1; a < p->ir.num_adjs; a++) {
         bool found = false;

@@ -50,8 +50,9 @@ static bool overlap(const gnti_program *p, int32_t a, int32_t b)
     const gnti_value *v = &p->ir.values[a], *w = &p->ir.values[b];
     const size_t bytes_a = gnti_value_bytes(p, a), bytes_b = gnti_value_bytes(p, b);
 
-    return a != b && bytes_a > 0 && bytes_b > 0 && v->storage == GNTI_IN_WORKSPACE && w->storage == GNTI_IN_WORKSPACE &&
-           (size_t)v->offset < (size_t)w->offset + bytes_b && (size_t)w->offset < (size_t)v->offset + bytes_a;
+    return a != b && bytes_a > 0 && bytes_b > 0 && v->storage == GNTI_IN_WORKSPACE &&
+           w->storage == GNTI_IN_WORKSPACE && (size_t)v->offset < (size_t)w->offset + bytes_b &&
+           (size_t)w->offset < (size_t)v->offset + bytes_a;
 }
 
 /* A text for the first rule that node i breaks. */
@@ -70,8 +71,8 @@ static const char *replay_node(const gnti_program *p, const gnti_node *n, bool *
         const int32_t out = n->out[o];
 
         for (int k = 0; k < count && out != 0; k++)
-            if (overlap(p, out, gnti_ir_root(&p->ir, reads[k])) && n->op != GNTI_IR_LOSS && n->added != reads[k] &&
-                !gnti_op_get_info(n->op)->in_place)
+            if (overlap(p, out, gnti_ir_root(&p->ir, reads[k])) && n->op != GNTI_IR_LOSS &&
+                n->added != reads[k] && !gnti_op_get_info(n->op)->in_place)
                 return "writes over an operand";
     }
     for (int32_t o = 0; o < n->num_out; o++) {
@@ -95,21 +96,27 @@ static void replay(const char *text, const gnti_program *p)
         const char *broken = p->ir.nodes[i].hoisted ? NULL : replay_node(p, &p->ir.nodes[i], good);
 
         if (broken != NULL) {
-            print_error("'%s', op %lld %s: %s\n", text, (long long)i + 1, gnti_op_get_info(p->ir.nodes[i].op)->name, broken);
+            print_error("'%s', op %lld %s: %s\n", text, (long long)i + 1,
+                        gnti_op_get_info(p->ir.nodes[i].op)->name, broken);
             fail();
         }
     }
     for (int32_t v = 1; v < p->ir.num_values; v++)
-        if (p->ir.values[v].keep && p->ir.values[v].storage == GNTI_IN_WORKSPACE && !good[v] && v != p->ir.logits)
+        if (p->ir.values[v].keep && p->ir.values[v].storage == GNTI_IN_WORKSPACE && !good[v] &&
+            v != p->ir.logits)
             assert_true(p->ir.values[v].offset < 0); /* dead values have no place */
-    if (p->ir.logits != 0 && p->ir.values[p->ir.logits].keep && p->ir.values[p->ir.logits].storage == GNTI_IN_WORKSPACE)
+    if (p->ir.logits != 0 && p->ir.values[p->ir.logits].keep &&
+        p->ir.values[p->ir.logits].storage == GNTI_IN_WORKSPACE)
         assert_true(good[p->ir.logits]);
     gnti_free(good);
 }
 
-static void check(gnt_context *ctx, const nn_data *d, const char *text, bool keep, bool evaluation, double bound)
+static void check(gnt_context *ctx, const nn_data *d, const char *text, bool keep, bool evaluation,
+                  double bound)
 {
-    const nn_setup s = { .ctx = ctx, .data = d, .text = text, .members = 3, .keep_logits = keep, .evaluation = evaluation };
+    const nn_setup s = {
+        .ctx = ctx, .data = d, .text = text, .members = 3, .keep_logits = keep, .evaluation = evaluation
+    };
     gnti_program_bytes bytes;
     nn_case c;
 
@@ -125,9 +132,16 @@ static void check(gnt_context *ctx, const nn_data *d, const char *text, bool kee
 static void test_programs(void **state)
 {
     static const char *const texts[] = {
-        "gcn:16, gcn", "gcn:16:dropout=0.5, gcn:24:norm=batch, gcn:12:norm=layer:residual=true, linear",
-        "net:kind=gcn", "net:kind=sage:drop=0.5", "net:kind=gin:drop=0.5", "net:kind=sgc", "net:kind=appnp:drop=0.5",
-        "net:kind=gcnii:drop=0.5", "net:kind=maxpool" };
+        "gcn:16, gcn",
+        "gcn:16:dropout=0.5, gcn:24:norm=batch, gcn:12:norm=layer:residual=true, linear",
+        "net:kind=gcn",
+        "net:kind=sage:drop=0.5",
+        "net:kind=gin:drop=0.5",
+        "net:kind=sgc",
+        "net:kind=appnp:drop=0.5",
+        "net:kind=gcnii:drop=0.5",
+        "net:kind=maxpool"
+    };
     gnt_context *ctx = NULL;
     nn_data d;
     char text[96];
@@ -141,7 +155,8 @@ static void test_programs(void **state)
         for (int k = 0; k < 3; k++)
             check(ctx, &d, texts[i], k == 1, k == 2, 1.05);
     for (int seed = 0; seed < 300; seed++) {
-        snprintf(text, sizeof text, "random:8:seed=%d:length=%d, random:seed=%d:length=6", seed, seed % 12, seed + 7000);
+        snprintf(text, sizeof text, "random:8:seed=%d:length=%d, random:seed=%d:length=6", seed, seed % 12,
+                 seed + 7000);
         check(ctx, &d, text, seed % 3 == 1, seed % 3 == 2, 1.3);
     }
     nn_data_free(&d);
