@@ -19,6 +19,18 @@ const cpu_kernels *cpu_kernels_of(gnti_isa isa)
     return &cpu_kernels_portable;
 }
 
+const cpu_products *cpu_products_of(gnti_isa isa)
+{
+#if defined(__x86_64__)
+    if (isa == GNTI_ISA_AVX512)
+        return &cpu_products_avx512;
+    if (isa == GNTI_ISA_AVX2)
+        return &cpu_products_avx2;
+#endif
+    (void)isa;
+    return &cpu_products_portable;
+}
+
 void cpu_load_floats(const gnt_mat_view *v, int64_t r, int64_t m, int64_t c, int64_t n, float *out)
 {
     const void *base = cpu_address(v->buf, v->offset);

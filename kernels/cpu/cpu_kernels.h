@@ -87,13 +87,29 @@ typedef struct cpu_kernels {
     void (*sgd)(const cpu_adam *p, bool nesterov, float *w, const float *g, float *m1, int64_t n);
     double (*squares)(const float *g,
                       int64_t n); /* sum of squares in double; not finite when an element is not */
-    /* c[r][j] = sum_k a[r ra + k ka] b[k][j], k ascending, multiply then add; accumulate: starts from c */
-    void (*product)(float *c, int64_t c_stride, const float *a, int64_t ra, int64_t ka, const float *b,
-                    int64_t b_stride, int64_t rows, int64_t inner, int64_t cols, bool accumulate);
 } cpu_kernels;
 
 extern const cpu_kernels cpu_kernels_portable, cpu_kernels_avx2, cpu_kernels_avx512;
 
 const cpu_kernels *cpu_kernels_of(gnti_isa isa);
+
+/* Dense product of a block: see cpu_gemm_kernel.h. */
+typedef struct cpu_product {
+    float *c;
+    const float *a, *b;
+    int64_t c_stride, row_step, inner_step, b_stride, panel_stride;
+    int64_t rows, inner, cols;
+    bool accumulate;
+} cpu_product;
+
+typedef struct cpu_products {
+    int64_t panel; /* columns of a panel */
+    void (*exact)(const cpu_product *q);
+    void (*fast)(const cpu_product *q);
+} cpu_products;
+
+extern const cpu_products cpu_products_portable, cpu_products_avx2, cpu_products_avx512;
+
+const cpu_products *cpu_products_of(gnti_isa isa);
 
 #endif

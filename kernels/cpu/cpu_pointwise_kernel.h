@@ -27,6 +27,9 @@ KERNEL CPU_INLINE float add_lanes(float *lane)
 KERNEL CPU_INLINE void philox_lanes(uint32_t *c0, uint32_t *c1, uint32_t *c2, uint32_t *c3,
                                     gnti_philox_key key)
 {
+#if defined(PHILOX_ROUNDS)
+    PHILOX_ROUNDS(c0, c1, c2, c3, key);
+#else
     for (int round = 0; round < 10; round++) {
         SIMD for (int i = 0; i < LANES; i++)
         {
@@ -41,39 +44,53 @@ KERNEL CPU_INLINE void philox_lanes(uint32_t *c0, uint32_t *c1, uint32_t *c2, ui
         key.k0 += 0x9E3779B9u;
         key.k1 += 0xBB67AE85u;
     }
+#endif
+}
+
+/* Counters of 16 lanes that lie in one row: quads quad .. quad + 15. */
+KERNEL CPU_INLINE void row_counters(const cpu_draw *d, int64_t r, uint32_t quad, uint32_t *c0, uint32_t *c1,
+                                    uint32_t *c2, uint32_t *c3)
+{
+    const int64_t id = d->row_ids != NULL ? d->row_ids[r] : r;
+    const uint32_t low = (uint32_t)id, step = d->step;
+    const uint32_t head =
+        (uint32_t)GNTI_DRAW_DROPOUT << 28 | d->ordinal << 16 | ((uint32_t)((uint64_t)id >> 32) & 0xffffu);
+
+    SIMD for (uint32_t i = 0; i < LANES; i++)
+    {
+        c0[i] = quad + i;
+        c1[i] = low;
+        c2[i] = head;
+        c3[i] = step;
+    }
 }
 
 KERNEL static void draw_words(const cpu_draw *d, int64_t first_row, int64_t num_rows, uint32_t first_quad,
                               uint32_t num_quads, uint32_t *out)
 {
-    const uint32_t head = (uint32_t)GNTI_DRAW_DROPOUT << 28 | d->ordinal << 16;
-    const int64_t total = num_rows * (int64_t)num_quads;
-    int64_t row = 0;
-    uint32_t quad = 0;
+    const int64_t end_row = first_row + num_rows;
+    int64_t row = first_row;
+    uint32_t quad = 0, c0[2 * LANES], c1[2 * LANES], c2[2 * LANES], c3[2 * LANES];
 
-    for (int64_t at = 0; at < total; at += LANES) {
-        uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
-        const int64_t n = total - at < LANES ? total - at : LANES;
+    while (row < end_row) {
+        uint32_t filled = 0;
 
-        for (int64_t i = 0; i < LANES; i++) {
-            const int64_t r = first_row + row, id = d->row_ids != NULL && i < n ? d->row_ids[r] : r;
+        while (filled < LANES &&
+               row < end_row) { /* short rows share the lanes; what is beyond one is overwritten */
+            const uint32_t left = num_quads - quad, take = left < LANES - filled ? left : LANES - filled;
 
-            c0[i] = first_quad + quad;
-            c1[i] = (uint32_t)id;
-            c2[i] = head | ((uint32_t)((uint64_t)id >> 32) & 0xffffu);
-            c3[i] = d->step;
-            quad++;
+            row_counters(d, row, first_quad + quad, c0 + filled, c1 + filled, c2 + filled, c3 + filled);
+            filled += take;
+            quad += take;
             row += quad == num_quads;
             quad = quad == num_quads ? 0 : quad;
         }
         philox_lanes(c0, c1, c2, c3, d->key);
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t *o = out + 4 * (at + i);
-
-            o[0] = c0[i];
-            o[1] = c1[i];
-            o[2] = c2[i];
-            o[3] = c3[i];
+        for (uint32_t i = 0; i < filled; i++, out += 4) {
+            out[0] = c0[i];
+            out[1] = c1[i];
+            out[2] = c2[i];
+            out[3] = c3[i];
         }
     }
 }
@@ -445,63 +462,7 @@ KERNEL static void sgd(const cpu_adam *p, bool nesterov, float *w, const float *
     }
 }
 
-/* ---- matrix product with a fixed order ---- */
-
-enum { PRODUCT_ROWS = 4, PRODUCT_COLUMNS = 32 };
-
-/* A full block of 4 x 32 results in registers. */
-KERNEL CPU_INLINE void product_block(float *c, int64_t c_stride, const float *a, int64_t ra, int64_t ka,
-                                     const float *b, int64_t b_stride, int64_t inner, bool accumulate)
-{
-    float sum[PRODUCT_ROWS][PRODUCT_COLUMNS];
-
-    for (int r = 0; r < PRODUCT_ROWS; r++)
-        for (int j = 0; j < PRODUCT_COLUMNS; j++)
-            sum[r][j] = accumulate ? c[r * c_stride + j] : 0.0f;
-    for (int64_t k = 0; k < inner; k++)
-        for (int r = 0; r < PRODUCT_ROWS; r++) {
-            const float s = a[r * ra + k * ka];
-
-            SIMD for (int j = 0; j < PRODUCT_COLUMNS; j++) sum[r][j] += s * b[k * b_stride + j];
-        }
-    for (int r = 0; r < PRODUCT_ROWS; r++)
-        for (int j = 0; j < PRODUCT_COLUMNS; j++)
-            c[r * c_stride + j] = sum[r][j];
-}
-
-/* What is left at the edges: any number of columns below 32. */
-KERNEL CPU_INLINE void product_edge(float *c, const float *a, int64_t ka, const float *b, int64_t b_stride,
-                                    int64_t inner, int64_t cols, bool accumulate)
-{
-    float sum[PRODUCT_COLUMNS];
-
-    for (int64_t j = 0; j < cols; j++)
-        sum[j] = accumulate ? c[j] : 0.0f;
-    for (int64_t k = 0; k < inner; k++) {
-        const float s = a[k * ka];
-
-        SIMD for (int64_t j = 0; j < cols; j++) sum[j] += s * b[k * b_stride + j];
-    }
-    for (int64_t j = 0; j < cols; j++)
-        c[j] = sum[j];
-}
-
-KERNEL static void product(float *c, int64_t c_stride, const float *a, int64_t ra, int64_t ka, const float *b,
-                           int64_t b_stride, int64_t rows, int64_t inner, int64_t cols, bool accumulate)
-{
-    for (int64_t j = 0; j < cols; j += PRODUCT_COLUMNS) {
-        const int64_t n = cols - j < PRODUCT_COLUMNS ? cols - j : PRODUCT_COLUMNS;
-        int64_t r = 0;
-
-        for (; n == PRODUCT_COLUMNS && r + PRODUCT_ROWS <= rows; r += PRODUCT_ROWS)
-            product_block(c + r * c_stride + j, c_stride, a + r * ra, ra, ka, b + j, b_stride, inner,
-                          accumulate);
-        for (; r < rows; r++)
-            product_edge(c + r * c_stride + j, a + r * ra, ka, b + j, b_stride, inner, n, accumulate);
-    }
-}
-
 #define KERNEL_TABLE                                                                                         \
     .draw_words = draw_words, .epilogue = epilogue, .map = map, .dropout = dropout, .add_to = add_to,        \
     .sum_rows = sum_rows, .dot_rows = dot_rows, .dot = dot, .softmax = softmax, .scale_to = scale_to,        \
-    .column_loss = column_loss, .adam = adam, .sgd = sgd, .squares = squares, .product = product
+    .column_loss = column_loss, .adam = adam, .sgd = sgd, .squares = squares

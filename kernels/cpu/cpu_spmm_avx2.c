@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Row kernels of the sparse product for AVX2: up to 12 accumulators of 8 floats, tails by masked loads and
- * stores. */
+/* Row kernels of the sparse product for AVX2: tiles of up to 12 vectors. */
 #include "kernels/cpu/cpu_spmm.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define KERNEL __attribute__((target("avx2")))
-#define VF     8
-typedef __m256 V;
-typedef __m256i MASK;
-#define V_ZERO            _mm256_setzero_ps()
-#define V_SET1(s)         _mm256_set1_ps(s)
-#define V_LOAD(p)         _mm256_loadu_ps(p)
-#define V_STORE(p, v)     _mm256_storeu_ps((p), (v))
-#define V_ADD(a, b)       _mm256_add_ps((a), (b))
-#define V_MUL(a, b)       _mm256_mul_ps((a), (b))
-#define V_MASK(n)         first_lanes(n)
-#define V_LOADM(m, p)     _mm256_maskload_ps((p), (m))
-#define V_STOREM(m, p, v) _mm256_maskstore_ps((p), (m), (v))
-
-KERNEL static inline __m256i first_lanes(int64_t n)
-{
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
+#include "kernels/cpu/cpu_vector_avx2.h"
 
 #include "kernels/cpu/cpu_spmm_kernel.h"
 

@@ -49,28 +49,36 @@ static void run_case(case_env *env, const gemm_case *k, case_members a_g, case_m
     case_reset(env);
 }
 
+static void sizes_and_flags(case_env *env, const int64_t size[3], int flags, int j)
+{
+    const case_members mg = case_member_list[j], other = { mg.members, mg.members };
+    const gemm_case k = { .rows = size[0],
+                          .inner = size[1],
+                          .cols = size[2],
+                          .trans_a = (flags & 1) != 0,
+                          .trans_b = (flags & 2) != 0,
+                          .shared_a = (flags & 4) != 0,
+                          .shared_b = (flags & 4) == 0 && j % 2 == 1,
+                          .alpha = (flags & 8) != 0 ? 1.5f : 1.0f,
+                          .beta = (flags & 8) != 0 ? 0.5f : 0.0f };
+
+    run_case(env, &k, mg, other, NULL);
+    if (j != 0)
+        run_case(env, &k, other, mg, NULL);
+}
+
 void cases_gemm(case_env *env)
 {
-    static const int64_t sizes[][3] = { { 0, 4, 4 },   { 4, 0, 3 },     { 1, 1, 1 },    { 7, 5, 3 },
-                                        { 33, 17, 9 }, { 130, 64, 16 }, { 5, 300, 41 }, { 300, 20, 70 } };
+    static const int64_t small[][3] = { { 0, 4, 4 }, { 4, 0, 3 }, { 1, 1, 1 }, { 7, 5, 3 }, { 33, 17, 9 } };
+    static const int64_t large[][3] = { { 130, 64, 16 }, { 5, 300, 41 }, { 300, 20, 70 }, { 40, 30, 530 } };
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int flags = 0; flags < 16; flags++)
-            for (int j = 0; j < CASE_NUM_MEMBERS; j++) {
-                const case_members mg = case_member_list[j], other = { mg.members, mg.members };
-                const gemm_case k = { .rows = sizes[i][0],
-                                      .inner = sizes[i][1],
-                                      .cols = sizes[i][2],
-                                      .trans_a = (flags & 1) != 0,
-                                      .trans_b = (flags & 2) != 0,
-                                      .shared_a = (flags & 4) != 0,
-                                      .shared_b = (flags & 4) == 0 && j % 2 == 1,
-                                      .alpha = (flags & 8) != 0 ? 1.5f : 1.0f,
-                                      .beta = (flags & 8) != 0 ? 0.5f : 0.0f };
-
-                run_case(env, &k, mg, other, NULL);
-                run_case(env, &k, other, mg, NULL);
-            }
+    for (int flags = 0; flags < 16; flags++) {
+        for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+            for (int j = 0; j < CASE_NUM_MEMBERS; j++)
+                sizes_and_flags(env, small[i], flags, j);
+        for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+            sizes_and_flags(env, large[i], flags, flags % 4 == 0 ? 0 : 2);
+    }
 }
 
 void cases_gemm_tree(case_env *env)

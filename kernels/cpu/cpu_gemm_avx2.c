@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dense products of blocks for AVX2. */
+#include "kernels/cpu/cpu_kernels.h"
+
+#if defined(__x86_64__)
+#include "kernels/cpu/cpu_vector_avx2.h"
+
+enum { TILE_ROWS = 6 };
+
+#include "kernels/cpu/cpu_gemm_kernel.h"
+
+const cpu_products cpu_products_avx2 = { .panel = PANEL, .exact = product_exact, .fast = product_fast };
+#endif
