@@ -97,7 +97,7 @@ static gnt_status alloc_hoisted(gnti_program *p)
 {
     gnt_status st = GNT_OK;
 
-    p->hoisted_shared = gnti_program_match_hoisted(p);
+    GNT_TRY(gnti_program_match_hoisted(p, &p->hoisted_shared));
     if (p->hoisted_shared) {
         gnti_buffer_free(&p->hoisted);
         p->hoisted_allocated = 0;

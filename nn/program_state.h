@@ -153,7 +153,7 @@ void gnti_release_features(gnti_program *p);
 gnt_status gnti_device_array(gnti_program *p, const void *host, size_t bytes, gnt_buffer **out);
 
 /* Whether the partner holds every hoisted value; then their offsets become the partner's. */
-bool gnti_program_match_hoisted(gnti_program *p);
+gnt_status gnti_program_match_hoisted(gnti_program *p, bool *out);
 
 gnt_status gnti_lower_program(gnti_program *p);
 void gnti_lowering_free(gnti_lowering *lo);

@@ -73,15 +73,16 @@ static bool same_data(const gnti_program *p, const gnti_program *q)
     return true;
 }
 
-bool gnti_program_match_hoisted(gnti_program *p)
+gnt_status gnti_program_match_hoisted(gnti_program *p, bool *out)
 {
     gnt_status st = GNT_OK;
     gnti_program *q = p->partner;
     uint64_t *mine = NULL, *theirs = NULL;
     bool all = p->hoisted_bytes > 0;
 
+    *out = false;
     if (!all || !same_data(p, q))
-        return false;
+        return GNT_OK;
     GNT_TRY(sign(p, &mine));
     GNT_TRY(sign(q, &theirs));
     for (int32_t v = 1; v < p->ir.num_values && all; v++)
@@ -92,8 +93,9 @@ bool gnti_program_match_hoisted(gnti_program *p)
             p->ir.values[v].offset =
                 q->ir.values[find_equal(q, theirs, mine[v], gnti_value_bytes(p, v))].offset;
     p->laid_out = p->laid_out && !all; /* own offsets come back if the next binding cannot share */
+    *out = all;
 done:
     gnti_free(mine);
     gnti_free(theirs);
-    return st == GNT_OK && all; /* no memory: compute them again */
+    return st;
 }

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 enum { LOG_LINE_BYTES = 2048, NAME_BYTES = 48 };
@@ -54,12 +55,28 @@ done:
     return st;
 }
 
+/* One process at a time trains in a folder. File systems without locks are taken at their word. */
+static gnt_status lock_folder(gnti_run *run)
+{
+    gnt_status st = GNT_OK;
+
+    run->lock = open(run->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (run->lock < 0)
+        return gnti_error_errno(errno, 1, "open", run->log);
+    GNT_CHECK(flock(run->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, GNT_ERR_USAGE,
+              "run folder '%s' is in use by another process: wait for it or take another folder",
+              run->top.folder);
+done:
+    return st;
+}
+
 gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_members, gnti_run **out)
 {
     gnt_status st = GNT_OK;
     gnti_run *run = NULL;
 
     GNT_TRY(gnti_calloc_array(&run, 1));
+    run->lock = -1;
     GNT_TRY(make_place(&run->top, path));
     GNT_TRY(gnti_path_join(path, "checkpoint.h5", &run->checkpoint));
     GNT_TRY(gnti_path_join(path, "checkpoint.prev.h5", &run->previous));
@@ -70,7 +87,7 @@ gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_
         GNT_TRY(gnti_calloc_array(&run->seeds, num_members));
         GNT_TRY(make_seed_places(run, seeds));
     }
-    GNT_TRY(gnti_run_append(run->log, "", 0)); /* a folder that cannot be written to shows now */
+    GNT_TRY(lock_folder(run)); /* a folder that cannot be written to shows here */
     *out = run;
     run = NULL;
 done:
@@ -91,6 +108,8 @@ void gnti_run_free(gnti_run **run)
 {
     if (run == NULL || *run == NULL)
         return;
+    if ((*run)->lock >= 0)
+        close((*run)->lock);
     free_place(&(*run)->top);
     for (int32_t m = 0; (*run)->seeds != NULL && m < (*run)->num_members; m++)
         free_place(&(*run)->seeds[m]);

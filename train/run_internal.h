@@ -15,6 +15,7 @@ struct gnti_run {
     gnti_run_place *seeds; /* (num_members), NULL for one member */
     int32_t num_members;
     char *checkpoint, *previous, *log, *config;
+    int lock; /* descriptor of log.txt with an exclusive lock, -1: none */
 };
 
 /* Opens for appending, writes, closes. Nothing is allocated. */

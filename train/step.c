@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static gnt_status record(gnt_trainer *tr, gnt_tape *t, const gnti_decay_rule *rules, int32_t num_rules)
 {
@@ -86,6 +87,24 @@ done:
     return st;
 }
 
+/* The error of member m: where it happened, what is no number, and what there is to go back to. */
+static gnt_status diverged(const gnt_trainer *tr, int32_t m, double loss)
+{
+    char kept[160] = "";
+    const bool by_gradient = tr->bad[m] != 0;
+
+    if (tr->run != NULL && tr->saved_epoch >= 0)
+        snprintf(kept, sizeof kept, "; the checkpoint of epoch %lld is sound", (long long)tr->saved_epoch);
+    return gnti_error_set(
+        GNT_ERR_NUMERIC, __FILE__, __LINE__, __func__,
+        "epoch %lld, member %d (seed %llu): %s '%s' is not finite, the loss is %g: lower lr (now %g) "
+        "or set clip%s",
+        (long long)tr->epoch + 1, (int)m, (unsigned long long)tr->seeds[m],
+        by_gradient ? "the gradient of" : "the",
+        by_gradient ? gnti_program_bad_name(tr->program, tr->bad[m]) : "loss", loss,
+        gnti_schedule_lr(&tr->config, &tr->members[m], tr->epoch), kept);
+}
+
 /* Adds the step to the sums of the epoch; a loss or gradient that is no number ends the run. */
 static gnt_status take_stats(gnt_trainer *tr)
 {
@@ -98,13 +117,8 @@ static gnt_status take_stats(gnt_trainer *tr)
 
         if (!tr->live[m])
             continue;
-        GNT_CHECK(
-            isfinite(loss) && tr->bad[m] == 0, GNT_ERR_NUMERIC,
-            "epoch %lld, member %d (seed %llu): %s '%s' is not finite, the loss is %g: lower lr (%g) or clip",
-            (long long)tr->epoch + 1, (int)m, (unsigned long long)tr->seeds[m],
-            tr->bad[m] != 0 ? "the gradient of" : "the",
-            tr->bad[m] != 0 ? gnti_program_bad_name(tr->program, tr->bad[m]) : "loss",
-            loss / tr->stats[4 * m + 1], gnti_schedule_lr(&tr->config, &tr->members[m], tr->epoch));
+        if (!isfinite(loss) || tr->bad[m] != 0)
+            GNT_TRY(diverged(tr, m, loss / tr->stats[4 * m + 1]));
         tr->sums[m].loss += loss;
         tr->sums[m].weight += tr->stats[4 * m + 1];
     }

@@ -419,6 +419,51 @@ static void test_stop_without_a_folder(void **state)
     train_case_free(&c);
 }
 
+/* An epoch after the first asks for no memory, with evaluation and metrics files; epochs with a checkpoint do. */
+static void test_epochs_allocate_nothing(void **state)
+{
+    train_case c;
+    gnt_trainer *tr = NULL;
+    gnti_alloc_stats before, after;
+    char path[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    train_case_make(&c, 14);
+    c.config.seeds = 2;
+    c.config.metric = GNTI_METRIC_ROC_AUC;
+    c.config.run = gnt_test_path(path, "no-alloc");
+    c.config.checkpoint_every = 30;
+    tr = train_case_trainer(&c);
+    assert_int_equal(train_case_run(tr, 2, 0, NULL), 2);
+    gnti_alloc_get_stats(&before);
+    assert_int_equal(train_case_run(tr, 25, 0, NULL), 25);
+    gnti_alloc_get_stats(&after);
+    assert_int_equal(after.num_calls, before.num_calls);
+    assert_int_equal(train_case_run(tr, 5, 0, NULL), 5); /* epoch 30 saves */
+    gnti_alloc_get_stats(&after);
+    assert_true(after.num_calls > before.num_calls);
+    gnt_trainer_free(&tr);
+    train_case_free(&c);
+}
+
+static void test_a_folder_has_one_run_at_a_time(void **state)
+{
+    train_case c;
+    gnt_trainer *tr = NULL, *second = NULL;
+    char path[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    train_case_make(&c, 15);
+    c.config.run = gnt_test_path(path, "locked");
+    tr = train_case_trainer(&c);
+    gnt_assert_status(gnt_trainer_create(c.model, c.data, &c.config, &second), GNT_ERR_USAGE);
+    gnt_assert_error_has("locked", "in use");
+    gnt_trainer_free(&tr);
+    second = train_case_trainer(&c);
+    gnt_trainer_free(&second);
+    train_case_free(&c);
+}
+
 static void test_failing_allocations(void **state)
 {
     train_case c;
@@ -451,6 +496,8 @@ int main(void)
         cmocka_unit_test(test_schedules_change_the_run),
         cmocka_unit_test(test_stats_speak_of_live_members),
         cmocka_unit_test(test_stop_without_a_folder),
+        cmocka_unit_test(test_epochs_allocate_nothing),
+        cmocka_unit_test(test_a_folder_has_one_run_at_a_time),
         cmocka_unit_test(test_failing_allocations),
     };
 
