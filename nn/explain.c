@@ -330,6 +330,7 @@ void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out)
     *out = (gnti_program_bytes){ .workspace = p->workspace_bytes,
                                  .live_peak = p->live_peak,
                                  .hoisted = p->hoisted_shared ? 0 : p->hoisted_bytes,
+                                 .hoist_temp = p->temp_bytes,
                                  .graph = graph_bytes(p),
                                  .features = features_bytes(p),
                                  .params = floats * sizeof(float) * (p->has_update ? 4 : 1) };

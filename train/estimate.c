@@ -151,13 +151,13 @@ static void count_rest(estimate *e)
     if (gnti_dataset_find_split(e->data, e->config.split, &split) == GNT_OK)
         for (int part = 0; part < 3; part++)
             scored = gnti_max_i64(scored, split->num_nodes[part]);
-    e->parameters = blocks * (int64_t)e->step.params;
+    e->parameters = blocks * (int64_t)e->eval.params;
     e->workspace = (int64_t)(e->step.workspace > e->eval.workspace ? e->step.workspace : e->eval.workspace) +
                    (int64_t)(e->step.hoisted + e->step.hoist_temp);
     if (e->eval.hoisted != e->step.hoisted)
         e->workspace += (int64_t)(e->eval.hoisted + e->eval.hoist_temp);
     e->rest = 4 * n * classes + 4 * n + 16 * scored + (classes <= 100 ? 8 * members * classes * classes : 0) +
-              blocks * (int64_t)e->step.params;
+              blocks * (int64_t)e->eval.params;
 }
 
 /* ---- what the machine has ------------------------------------------------------------------------------------------ */

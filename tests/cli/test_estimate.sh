@@ -32,6 +32,7 @@ compare dense.h5 --model 'gcn:128, gcn:128, gcn' --dropout 0.5 --input-dropout 0
 compare dense.h5 --model 'gcn:32, gcn' --seeds 4 --normalize-features row
 compare dense.h5 --model 'linear:64, linear' --no-pass memory,fuse
 compare directed.h5 --model 'gcn:64, gcn' --dropout 0.5
+compare dense.h5 --model 'gcn:64, gcn' --source clusters --clusters 16
 
 # what cannot fit is said, with what makes it smaller; nothing is tried
 run 0 estimate dense.h5 --model 'gcn:4096, gcn:4096, gcn:4096, gcn' --seeds 2000 --json
