@@ -16,14 +16,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Groups may be cyclic, so depth and number of objects are bounded. A healthy file takes milliseconds, or seconds per GiB
- * in chunks: the child may use CPU_SECONDS and one more per CPU_BYTES. LIMIT_SECONDS is for disks that do not answer. */
+ * in chunks: the child may use CPU_MICROSECONDS and a second more per CPU_BYTES. LIMIT_SECONDS: disks that do not answer. */
 enum { MAX_DEPTH = 8, MAX_OBJECTS = 1 << 20, PATH_BYTES = 1024, SLAB_BYTES = 16 << 20 };
-enum { CPU_SECONDS = 1, CPU_BYTES = 16 << 20, LIMIT_SECONDS = 600 };
+enum { CPU_MICROSECONDS = 400000, CPU_BYTES = 16 << 20, LIMIT_SECONDS = 600 };
 
 /* --- in the child: results do not matter, only that it comes back --- */
 
@@ -108,9 +109,9 @@ static void walk(const gnti_h5 *file, const char *path, int depth, int64_t *num_
 /* Never returns. Handlers and core files of the parent have no business here. */
 static void run_child(const char *path, int64_t file_bytes)
 {
-    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGXCPU, SIGTERM, SIGINT };
-    const rlim_t seconds = CPU_SECONDS + (rlim_t)(file_bytes / CPU_BYTES);
-    const struct rlimit none = { 0, 0 }, cpu = { seconds, seconds + 1 };
+    static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGTERM, SIGINT };
+    const struct rlimit none = { 0, 0 };
+    const struct itimerval cpu = { .it_value = { file_bytes / CPU_BYTES, CPU_MICROSECONDS } };
     const struct sigaction as_usual = { .sa_handler = SIG_DFL };
     int64_t num_objects = 0;
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -121,7 +122,7 @@ static void run_child(const char *path, int64_t file_bytes)
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* the C library's last words are not for our user */
     setrlimit(RLIMIT_CORE, &none);
-    setrlimit(RLIMIT_CPU, &cpu);
+    setitimer(ITIMER_PROF, &cpu, NULL);
     if (gnti_h5_open_unfenced(path, &file) == GNT_OK) {
         walk(file, "/", 0, &num_objects);
         gnti_h5_close(&file);
@@ -171,7 +172,7 @@ static gnt_status probe(const char *path)
         run_child(path, info.st_size);
     if (child < 0 || !wait_for(child, &status, &late))
         return GNT_OK;
-    late = late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
+    late = late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF);
     GNT_CHECK(!late, GNT_ERR_FORMAT,
               "'%s' is damaged: the HDF5 library comes to no end with its structures, get or write it again",
               path);

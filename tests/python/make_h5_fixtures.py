@@ -6,6 +6,7 @@
 They are stored with the sources, so that the tests need no Python; this script says what is in them.
 """
 import os
+import struct
 import sys
 
 import h5py
@@ -50,8 +51,27 @@ def values(path):
         d.attrs["encoding-type"] = "array"
 
 
+def damage(small, folder):
+    """Breaks the global heap of a small dataset: a reference to an object that is not there, a free object of no size."""
+    healthy = open(small, "rb").read()
+    heap = healthy.find(b"GCOL")
+    broken = bytearray(healthy)
+    at = broken.find(struct.pack("<Q", heap))
+    while not 1 <= struct.unpack("<I", broken[at + 8 : at + 12])[0] <= 14:
+        at = broken.find(struct.pack("<Q", heap), at + 1)
+    broken[at + 8 : at + 12] = struct.pack("<I", 0x7FFFFFFF)
+    open(os.path.join(folder, "heap_crash.h5"), "wb").write(broken)
+    broken = bytearray(healthy)
+    at = heap + 16
+    while broken[at : at + 2] != b"\0\0":  # index 0 is the free space
+        at += 16 + (struct.unpack("<Q", broken[at + 8 : at + 16])[0] + 7) // 8 * 8
+    broken[at + 8 : at + 16] = bytes(8)
+    open(os.path.join(folder, "heap_loop.h5"), "wb").write(broken)
+
+
 def main():
     folder = sys.argv[1]
+    damage(os.path.join(os.path.dirname(__file__), "../fuzz/corpus/dataset/small.h5"), folder)
     values(os.path.join(folder, "values.h5"))
     with h5py.File(os.path.join(folder, "latest.h5"), "w", libver="latest") as f:
         f.create_dataset("x", data=np.arange(1000, dtype="<f4"), chunks=(10,))

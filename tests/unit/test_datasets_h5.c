@@ -304,6 +304,23 @@ static void unreadable_files_are_explained(void **state)
     gnti_h5_close(&f);
 }
 
+/* Files whose heap of strings is broken: HDF5 1.10 crashes on the one (a reference to object 2147483647) and loops on the
+ * other (a free object of 0 bytes). A child finds out. */
+static void damaged_heaps_are_refused(void **state)
+{
+    char path[GNT_TEST_PATH_BYTES];
+    gnti_h5 *f = NULL;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/tests/data/h5/heap_crash.h5", GNT_SOURCE_DIR);
+    gnt_assert_status(gnti_h5_open(path, &f), GNT_ERR_FORMAT);
+    gnt_assert_error_has("heap_crash.h5", "damaged", "crashes");
+    snprintf(path, sizeof path, "%s/tests/data/h5/heap_loop.h5", GNT_SOURCE_DIR);
+    gnt_assert_status(gnti_h5_open(path, &f), GNT_ERR_FORMAT);
+    gnt_assert_error_has("heap_loop.h5", "damaged", "no end");
+    assert_null(f);
+}
+
 /* Scenario 16 of the users' reports: a read-only folder, nothing is written beside the data. */
 static void read_only_folders_are_fine(void **state)
 {
@@ -464,6 +481,7 @@ int main(void)
         cmocka_unit_test(halves_are_exact),
         cmocka_unit_test(random_rows_cost_less_than_two_full_reads),
         cmocka_unit_test(gathered_halves_are_widened),
+        cmocka_unit_test(damaged_heaps_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
