@@ -32,6 +32,20 @@ typedef struct gnt_device_info {
     char isa[16];
 } gnt_device_info;
 
+/* What dispatch.c counts on every stream: calls, host seconds, and the work by cost.h. */
+typedef enum gnti_op_kind {
+    GNTI_OP_GEMM,
+    GNTI_OP_SPMM,
+    GNTI_OP_NORM,
+    GNTI_OP_MAP,
+    GNTI_OP_REDUCE,
+    GNTI_OP_GATHER,
+    GNTI_OP_LOSS,
+    GNTI_OP_OPTIMIZER,
+    GNTI_OP_CHAIN,
+    GNTI_OP_NUM_KINDS
+} gnti_op_kind;
+
 /* The tree over row blocks: blocks [a, b) split at a + the largest power of two < b - a. block_start NULL: ranges of
  * 1024 rows; else (num_blocks + 1) first rows (chunks of a partition). */
 enum { GNTI_TREE_ROWS = 1024, GNTI_ROW_ENTRIES = 4096 };
@@ -55,6 +69,7 @@ typedef struct gnt_dropout {
     int32_t hyper;
     uint32_t ordinal;
     const gnt_buffer *row_ids;
+    int64_t first_row; /* row r of the views is row first_row + r here (a block of a chain) */
 } gnt_dropout;
 
 /* What is done to each value before it is stored, in this order; all zero with dropout.hyper = -1 means nothing:
@@ -231,6 +246,26 @@ typedef struct gnt_copy_args {
     size_t src_offset, bytes;
 } gnt_copy_args;
 
+/* A chain: ops in order on the same num_rows rows, done block of rows by block, so that what one writes is still in the
+ * cache when the next reads it. Results are those of the ops one after another. Allowed are GEMM and SPMM that write these
+ * rows, MAP on them, and sums over them by the default tree: GEMM with trans_a, REDUCE to one row. No op reads a sum that the
+ * chain makes, no SPMM gathers rows that it writes, and two views share memory only row by row. */
+typedef struct gnt_chain_op {
+    gnti_op_kind kind;
+    const gnt_spmm_plan *plan; /* SPMM */
+    union {
+        const gnt_gemm_args *gemm;
+        const gnt_spmm_args *spmm;
+        const gnt_map_args *map;
+        const gnt_reduce_args *reduce;
+    } a;
+} gnt_chain_op;
+typedef struct gnt_chain_args {
+    const gnt_chain_op *ops;
+    int32_t num_ops;
+    int64_t num_rows;
+} gnt_chain_args;
+
 typedef struct gnt_capture gnt_capture;
 
 typedef struct gnt_backend {
@@ -273,6 +308,7 @@ typedef struct gnt_backend {
     gnt_status (*gather_rows)(gnt_stream *s, const gnt_rows_args *a);
     gnt_status (*loss)(gnt_stream *s, const gnt_loss_args *a);
     gnt_status (*optimizer_step)(gnt_stream *s, const gnt_optimizer_args *a);
+    gnt_status (*chain)(gnt_stream *s, const gnt_chain_args *a);
 } gnt_backend;
 
 /* registry.c: the table by name ("cpu", "ref" the slow oracle, "auto"); ERR_UNSUPPORTED lists what there is. */
@@ -297,18 +333,6 @@ typedef struct gnti_plan_head {
     gnt_spmm_plan_args args;
 } gnti_plan_head;
 
-/* What dispatch.c counts on every stream: calls, host seconds, and the work by cost.h. */
-typedef enum gnti_op_kind {
-    GNTI_OP_GEMM,
-    GNTI_OP_SPMM,
-    GNTI_OP_NORM,
-    GNTI_OP_MAP,
-    GNTI_OP_REDUCE,
-    GNTI_OP_GATHER,
-    GNTI_OP_LOSS,
-    GNTI_OP_OPTIMIZER,
-    GNTI_OP_NUM_KINDS
-} gnti_op_kind;
 
 typedef struct gnti_op_counter {
     int64_t calls;
@@ -336,6 +360,9 @@ gnt_status gnti_reduce(gnt_stream *s, const gnt_reduce_args *a);
 gnt_status gnti_gather_rows(gnt_stream *s, const gnt_rows_args *a);
 gnt_status gnti_loss(gnt_stream *s, const gnt_loss_args *a);
 gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
+/* One op after another where the backend has no chains. */
+gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a);
+bool gnti_device_has_chains(const gnt_device *dev);
 
 gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config,
                             gnt_device **out);

@@ -126,6 +126,7 @@ typedef struct gnti_node {
     const gnt_op_class *custom;
     const void *custom_state;
     gnti_epilogue_plan epilogue;
+    int32_t chain; /* nodes of one chain go block by block; 0: none */
 } gnti_node;
 
 typedef struct gnti_adj_info {

@@ -131,7 +131,9 @@ int32_t gnti_lower_features(const gnti_lowering *lo)
 
 gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t ordinal, int32_t value)
 {
-    return (gnt_dropout){ hyper, ordinal, lo->p->spaces[gnti_lower_value(lo, value)->space].ids };
+    return (gnt_dropout){ .hyper = hyper,
+                          .ordinal = ordinal,
+                          .row_ids = lo->p->spaces[gnti_lower_value(lo, value)->space].ids };
 }
 
 gnt_row_tree gnti_lower_tree(const gnti_lowering *lo, int32_t value)
@@ -315,6 +317,7 @@ gnt_status gnti_lower_program(gnti_program *p)
         GNT_TRY(lower_nodes(p, true));
     p->num_hoist_instrs = p->lowering.count;
     GNT_TRY(lower_nodes(p, false));
+    GNT_TRY(gnti_chain_lower(p));
     p->workspace_version = p->workspace->version;
 done:
     return st;

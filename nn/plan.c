@@ -3,6 +3,7 @@
  * reassociation before differentiation (gradients are then exact by construction), sparse input and hoisting before fusion
  * (they decide what is a product of the step), memory last and again whenever a binding needs more rows.
  */
+#include "base/name.h"
 #include "nn/program_state.h"
 
 #include <stdio.h>
@@ -18,6 +19,7 @@ static const struct {
     [GNTI_FUSE] = { "fuse", GNTI_PASS_FUSE },
     [GNTI_SYMMETRIC] = { "symmetric", GNTI_PASS_SYMMETRIC },
     [GNTI_MEMORY] = { "memory", GNTI_PASS_MEMORY },
+    [GNTI_CHAIN] = { "chain", GNTI_PASS_CHAIN },
 };
 
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass)
@@ -44,20 +46,29 @@ void gnti_pass_note(gnti_program *p, gnti_pass pass, const char *format, ...)
 gnt_status gnti_passes_parse(const char *list, uint32_t *out)
 {
     gnt_status st = GNT_OK;
+    const char *names[GNTI_NUM_PASSES];
     uint32_t bits = 0;
 
-    while (list != NULL && *list != 0) {
-        const size_t length = strcspn(list, ",");
+    for (int i = 0; i < GNTI_NUM_PASSES; i++)
+        names[i] = passes[i].name;
+    for (const char *p = list != NULL ? list : ""; *p != 0;) {
+        const size_t length = strcspn(p, ", ");
+        char word[24] = { 0 };
         uint32_t bit = 0;
 
+        memcpy(word, p, length < sizeof word ? length : sizeof word - 1);
         for (int i = 0; i < GNTI_NUM_PASSES; i++)
-            if (strlen(passes[i].name) == length && memcmp(passes[i].name, list, length) == 0)
-                bit = passes[i].bit;
-        GNT_CHECK(bit != 0, GNT_ERR_USAGE,
-                  "unknown pass '%.*s' (there are hoist, reassociate, symmetric, sparse-input, fuse, memory)",
-                  (int)length, list);
+            bit = strcmp(word, names[i]) == 0 ? passes[i].bit : bit;
+        if (length > 0 && bit == 0) {
+            const char *near = gnti_name_nearest(names, GNTI_NUM_PASSES, word);
+
+            GNT_FAIL(GNT_ERR_USAGE,
+                     "no planner pass '%s'%s%s, there are hoist, reassociate, symmetric, sparse-input, fuse, "
+                     "chain, memory",
+                     word, near != NULL ? ": did you mean " : "", near != NULL ? near : "");
+        }
         bits |= bit;
-        list += length + (list[length] == ',');
+        p += length + (p[length] != 0);
     }
     *out = bits;
 done:
@@ -197,6 +208,8 @@ static gnt_status run_passes(gnti_program *p)
         GNT_TRY(gnti_plan_hoist(p));
     if (gnti_pass_is_on(p, GNTI_FUSE))
         GNT_TRY(gnti_plan_fuse(p));
+    if (gnti_pass_is_on(p, GNTI_CHAIN) && (p->dev == NULL || gnti_device_has_chains(p->dev)))
+        gnti_plan_chains(p);
     gnti_plan_blocks(p);
     for (int i = 0; i < GNTI_NUM_PASSES; i++)
         GNT_TRY(p->notes[i].status);

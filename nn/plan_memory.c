@@ -201,7 +201,14 @@ static void add_value(layout *lo, const gnti_node *n, int64_t at, int32_t v)
 {
     const gnti_value *value = &lo->p->ir.values[v];
     const int32_t from = taken_over(lo, n, at, v);
-    const int64_t last = value->keep ? lo->p->ir.num_nodes : gnti_max_i64(lo->uses[v].last, at);
+    int64_t first, last, chain_first;
+
+    /* a chain is one moment: what its ops read and write must not share memory but row by row */
+    gnti_chain_span(&lo->p->ir, at, &first, &last);
+    if (lo->uses[v].last > at)
+        gnti_chain_span(&lo->p->ir, lo->uses[v].last, &chain_first, &last);
+    if (value->keep)
+        last = lo->p->ir.num_nodes;
 
     if (from != 0) {
         lo->item_of[v] = lo->item_of[from];
@@ -209,7 +216,7 @@ static void add_value(layout *lo, const gnti_node *n, int64_t at, int32_t v)
         return;
     }
     lo->item_of[v] = (int32_t)lo->count;
-    lo->items[lo->count++] = (gnti_memory_item){ gnti_value_bytes(lo->p, v), at, last, 0 };
+    lo->items[lo->count++] = (gnti_memory_item){ gnti_value_bytes(lo->p, v), first, last, 0 };
 }
 
 /* Values of one kind of storage, written by nodes in their order. */

@@ -29,6 +29,8 @@ void gnti_program_free(gnti_program **p)
     gnti_bound_free(q);
     leave_workspace(q);
     gnti_lowering_free(&q->lowering);
+    gnti_free(q->chain_ops);
+    gnti_free(q->chains);
     gnti_buffer_free(&q->hoisted);
     gnti_buffer_free(&q->temp);
     gnti_buffer_free(&q->step);
@@ -231,11 +233,11 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
         GNT_TRY(gnti_lower_program(p));
     GNT_TRY(send_step(p, step));
     if (p->node_seconds != NULL) {
-        GNT_TRY(run_timed(p));
+        GNT_TRY(run_timed(p)); /* op by op: chains have no times of their ops */
         return GNT_OK;
     }
-    for (int64_t i = p->num_hoist_instrs; i < p->lowering.count; i++)
-        GNT_TRY(gnti_instr_run(p->stream, p->lowering.list[i]));
+    for (int64_t i = 0; i < p->num_chains; i++)
+        GNT_TRY(gnti_chain_execute(p, &p->chains[i]));
 done:
     return st;
 }

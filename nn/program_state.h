@@ -51,13 +51,18 @@ typedef struct gnti_workspace {
     int32_t num_users;
 } gnti_workspace;
 
+/* Instructions [first, end) as one chain, or one instruction alone. */
+typedef struct gnti_chain_run {
+    int64_t first, end;
+} gnti_chain_run;
+
 struct gnti_lowering {
     gnti_program *p;
     gnti_instr **list; /* slots are kept */
     int64_t count, capacity;
 };
 
-enum { GNTI_NUM_PASSES = 6, GNTI_MAX_SEGMENT_NAME = 96 };
+enum { GNTI_NUM_PASSES = 7, GNTI_MAX_SEGMENT_NAME = 96 };
 
 struct gnti_program {
     gnt_context *ctx;
@@ -105,6 +110,9 @@ struct gnti_program {
     int64_t num_hoist_instrs; /* the first ones run when bound */
     double *node_seconds;     /* per node, while timing is on; NULL: off */
     int64_t timed_runs;
+    gnt_chain_op *chain_ops; /* per instruction */
+    gnti_chain_run *chains;  /* (num_chains) what a run executes, in order */
+    int64_t num_chains, chain_ops_capacity, chains_capacity;
 };
 
 /* ---- passes: program in, program out --------------------------------------------------------------------------- */
@@ -114,6 +122,7 @@ typedef enum gnti_pass {
     GNTI_HOIST,
     GNTI_FUSE,
     GNTI_SYMMETRIC,
+    GNTI_CHAIN,
     GNTI_MEMORY
 } gnti_pass;
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass);
@@ -124,6 +133,12 @@ gnt_status gnti_plan_reassociate(gnti_program *p);
 gnt_status gnti_plan_sparse_input(gnti_program *p);
 gnt_status gnti_plan_hoist(gnti_program *p);
 gnt_status gnti_plan_fuse(gnti_program *p);
+void gnti_plan_chains(gnti_program *p);
+/* First and last node of the chain of node `at`, or `at` twice. */
+void gnti_chain_span(const gnti_ir *ir, int64_t at, int64_t *first, int64_t *last);
+/* After lowering: what runs as chains; and running one. */
+gnt_status gnti_chain_lower(gnti_program *p);
+gnt_status gnti_chain_execute(gnti_program *p, const gnti_chain_run *run);
 void gnti_plan_blocks(gnti_program *p); /* g of every value */
 /* Offsets of all values for the spaces' capacities. */
 gnt_status gnti_plan_memory(gnti_program *p);

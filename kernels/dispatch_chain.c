@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains through the table: every op is checked as if it stood alone, then that it works on the chain's rows. A backend
+ * without chains runs the ops one after another, which is what a chain means.
+ */
+#include "base/clock.h"
+#include "kernels/backend.h"
+#include "kernels/dispatch_check.h"
+
+bool gnti_device_has_chains(const gnt_device *dev)
+{
+    return ((const gnti_backend_head *)(const void *)dev)->backend->chain != NULL;
+}
+
+static gnt_status run_one(gnt_stream *s, const gnt_chain_op *op)
+{
+    switch (op->kind) {
+    case GNTI_OP_GEMM:
+        return gnti_gemm(s, op->a.gemm);
+    case GNTI_OP_SPMM:
+        return gnti_spmm(s, op->plan, op->a.spmm);
+    case GNTI_OP_MAP:
+        return gnti_map(s, op->a.map);
+    default:
+        return gnti_reduce(s, op->a.reduce);
+    }
+}
+
+/* Rows that an op works on. */
+static int64_t rows_of(const gnt_chain_op *op)
+{
+    switch (op->kind) {
+    case GNTI_OP_GEMM:
+        return op->a.gemm->trans_a ? op->a.gemm->a.rows : op->a.gemm->c.rows;
+    case GNTI_OP_SPMM:
+        return op->a.spmm->y.rows;
+    case GNTI_OP_MAP:
+        return op->a.map->y.rows;
+    default:
+        return op->a.reduce->a.rows;
+    }
+}
+
+static gnt_status check_op(gnt_stream *s, const gnt_chain_op *op)
+{
+    switch (op->kind) {
+    case GNTI_OP_GEMM:
+        return gnti_check_gemm(s, op->a.gemm);
+    case GNTI_OP_SPMM:
+        return gnti_check_spmm(s, (const gnti_plan_head *)(const void *)op->plan, op->a.spmm);
+    case GNTI_OP_MAP:
+        return gnti_check_map(s, op->a.map);
+    default:
+        return gnti_check_reduce(s, op->a.reduce);
+    }
+}
+
+static gnt_status check_chain(gnt_stream *s, const gnt_chain_args *a)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t i = 0; i < a->num_ops; i++) {
+        const gnt_chain_op *op = &a->ops[i];
+
+        GNT_CHECK(op->kind == GNTI_OP_GEMM || op->kind == GNTI_OP_SPMM || op->kind == GNTI_OP_MAP ||
+                      op->kind == GNTI_OP_REDUCE,
+                  GNT_ERR_ARG, "op %d of a chain is a %s", i, gnti_op_kind_name(op->kind));
+        GNT_TRY(check_op(s, op));
+        GNT_CHECK(rows_of(op) == a->num_rows, GNT_ERR_ARG, "op %d of a chain has %lld rows, the chain %lld",
+                  i, (long long)rows_of(op), (long long)a->num_rows);
+        GNT_CHECK(op->kind != GNTI_OP_REDUCE || op->a.reduce->kind == GNT_REDUCE_SUM_ROWS ||
+                      op->a.reduce->kind == GNT_REDUCE_DOT_ROWS,
+                  GNT_ERR_ARG, "op %d of a chain is not a sum over rows", i);
+    }
+done:
+    return st;
+}
+
+gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a)
+{
+    gnt_status st = GNT_OK;
+    const double start = gnti_clock_seconds();
+    gnti_stream_head *head = (gnti_stream_head *)s;
+
+    if (a->num_rows == 0 || head->backend->chain == NULL) {
+        for (int32_t i = 0; i < a->num_ops; i++)
+            GNT_TRY(run_one(s, &a->ops[i]));
+        return GNT_OK;
+    }
+    GNT_TRY(check_chain(s, a));
+    GNT_TRY(head->backend->chain(s, a));
+    head->counters[GNTI_OP_CHAIN].calls++;
+    head->counters[GNTI_OP_CHAIN].seconds += gnti_clock_seconds() - start;
+done:
+    return st;
+}
