@@ -36,6 +36,7 @@ struct gnt_stream {
     double *events; /* (num_events) seconds, NaN: not recorded */
     void *scratch;
     size_t scratch_bytes;
+    struct cpu_chain_team *team; /* serial streams for chains, made at the first one */
 };
 
 struct cpu_spmm_split;
@@ -106,6 +107,10 @@ gnt_status cpu_reduce(gnt_stream *s, const gnt_reduce_args *a);
 gnt_status cpu_gather_rows(gnt_stream *s, const gnt_rows_args *a);
 gnt_status cpu_loss(gnt_stream *s, const gnt_loss_args *a);
 gnt_status cpu_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
+
+/* cpu_chain.c */
+gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a);
+void cpu_chain_team_free(gnt_stream *s);
 
 /* The slow oracle (ref_*.c). */
 gnt_status ref_gemm(gnt_stream *s, const gnt_gemm_args *a);

@@ -28,4 +28,5 @@ const gnt_backend gnti_cpu_backend = {
     .norm = cpu_norm,     .map = cpu_map,
     .reduce = cpu_reduce, .gather_rows = cpu_gather_rows,
     .loss = cpu_loss,     .optimizer_step = cpu_optimizer_step,
+    .chain = cpu_chain,
 };

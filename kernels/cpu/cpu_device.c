@@ -236,6 +236,7 @@ done:
 
 void cpu_stream_close(gnt_stream *s)
 {
+    cpu_chain_team_free(s);
     gnti_pages_free(s->scratch, s->scratch_bytes);
     gnti_free(s->events);
     gnti_free(s);

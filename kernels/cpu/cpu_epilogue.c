@@ -76,7 +76,8 @@ cpu_draw cpu_draw_make(const gnt_dropout *d, const gnt_buffer *step, int64_t m)
     draw.step = (uint32_t)head->step;
     draw.scale = 1.0f / (1.0f - p);
     draw.key = gnti_step_keys(head)[m];
-    draw.row_ids = d->row_ids != NULL ? d->row_ids->head.host : NULL;
+    draw.row_ids = d->row_ids != NULL ? (const int64_t *)d->row_ids->head.host + d->first_row : NULL;
+    draw.first_id = d->first_row;
     return draw;
 }
 

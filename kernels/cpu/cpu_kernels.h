@@ -18,7 +18,8 @@ typedef struct cpu_draw {
     uint32_t threshold, ordinal, step;
     float scale;
     gnti_philox_key key;
-    const int64_t *row_ids; /* NULL: row r has the id r */
+    const int64_t *row_ids; /* of row 0; NULL: row r has the id first_id + r */
+    int64_t first_id;
 } cpu_draw;
 
 enum { CPU_TILE = 256 }; /* columns that a kernel takes at once; also the size of its buffers on the stack */

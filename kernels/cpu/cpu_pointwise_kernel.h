@@ -51,7 +51,7 @@ KERNEL CPU_INLINE void philox_lanes(uint32_t *c0, uint32_t *c1, uint32_t *c2, ui
 KERNEL CPU_INLINE void row_counters(const cpu_draw *d, int64_t r, uint32_t quad, uint32_t *c0, uint32_t *c1,
                                     uint32_t *c2, uint32_t *c3)
 {
-    const int64_t id = d->row_ids != NULL ? d->row_ids[r] : r;
+    const int64_t id = d->row_ids != NULL ? d->row_ids[r] : d->first_id + r;
     const uint32_t low = (uint32_t)id, step = d->step;
     const uint32_t head =
         (uint32_t)GNTI_DRAW_DROPOUT << 28 | d->ordinal << 16 | ((uint32_t)((uint64_t)id >> 32) & 0xffffu);

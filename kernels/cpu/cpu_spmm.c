@@ -29,8 +29,8 @@ typedef struct product {
     cpu_spmm_split *split;
     const cpu_kernels *kernels;
     const cpu_spmm_kernels *rows;
-    bool plain; /* kernels store results themselves */
-    int64_t tile;
+    bool plain;                   /* kernels store results themselves */
+    int64_t tile, shared_entries; /* rows of more entries are shared by the threads */
     int32_t num_threads;
 } product;
 
@@ -190,8 +190,6 @@ static void long_row(const product *p, const strip *s, const cpu_spmm_job *j, in
     double sum[CPU_SPMM_MAX_TILE] = { 0.0 };
     float part[CPU_SPMM_MAX_TILE];
 
-    if (end - j->offsets[r] > p->split->split_entries)
-        return; /* shared by the threads, piece by piece */
     for (int64_t e = j->offsets[r]; e < end; e += GNTI_ROW_ENTRIES) {
         const cpu_spmm_piece piece = { r, e, gnti_min_i64(end, e + GNTI_ROW_ENTRIES) };
 
@@ -202,18 +200,20 @@ static void long_row(const product *p, const strip *s, const cpu_spmm_job *j, in
     store_long_row(p, s, j, column, r, sum);
 }
 
-static void run_chunk(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t chunk)
+/* Rows [r, end) by one thread; rows that threads share, piece by piece, are left out. */
+static void run_range(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t r,
+                      int64_t end)
 {
     const cpu_spmm_split *w = p->split;
-    const int64_t end = w->chunk[chunk + 1];
-    int64_t r = w->chunk[chunk], k = 0;
+    int64_t k = 0;
 
     while (k < w->num_long && w->long_row[k] < r)
         k++;
     for (; k < w->num_long && w->long_row[k] < end; k++) {
         short_rows(p, s, j, column, r, w->long_row[k]);
-        long_row(p, s, j, column, w->long_row[k]);
         r = w->long_row[k] + 1;
+        if (j->offsets[r] - j->offsets[r - 1] <= p->shared_entries)
+            long_row(p, s, j, column, r - 1);
     }
     short_rows(p, s, j, column, r, end);
 }
@@ -240,7 +240,7 @@ static void run_tile(const product *p, const strip *s, int64_t column, int64_t w
         if (i < w->num_pieces)
             run_piece(p, &j, &w->piece[i], w->partial + i * CPU_SPMM_MAX_TILE);
         else
-            run_chunk(p, s, &j, column, i - w->num_pieces);
+            run_range(p, s, &j, column, w->chunk[i - w->num_pieces], w->chunk[i - w->num_pieces + 1]);
     }
     if (w->num_split == 0)
         return;
@@ -266,27 +266,59 @@ static void run_product(const product *p)
     }
 }
 
+bool cpu_spmm_is_fast(const gnt_spmm_args *a)
+{
+    return a->reduce == GNT_SPMM_SUM && a->arg == NULL && a->x.dtype == GNT_F32 && a->y.dtype == GNT_F32 &&
+           is_dense_column(a->self) && is_dense_column(a->src_scale) && is_dense_column(a->arc_weight) &&
+           is_dense_column(a->epilogue.row_scale);
+}
+
+static product product_of(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
+{
+    return (product){ .graph = &plan->head.args,
+                      .args = a,
+                      .split = plan->split,
+                      .kernels = cpu_kernels_of(dev->isa),
+                      .rows = rows_of(dev->isa),
+                      .plain = a->beta == 0.0f && cpu_epilogue_is_plain(&a->epilogue),
+                      .shared_entries = plan->split->split_entries,
+                      .num_threads = dev->num_threads };
+}
+
+void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a, int64_t first,
+                    int64_t end)
+{
+    product p = product_of(dev, plan, a);
+    const bool whole = blocks_are_rows(a);
+    const int64_t step = whole ? a->y.block_members : 1, limit = p.rows->vector_floats * p.rows->max_vectors;
+
+    p.shared_entries = INT64_MAX;
+    for (int64_t m = 0; m < a->y.members; m += step) {
+        const strip s = strip_at(&p, m, whole);
+
+        for (int64_t c = 0; c < s.width; c += limit) {
+            const cpu_spmm_job j = job_of(&p, &s, c, gnti_min_i64(limit, s.width - c));
+
+            run_range(&p, &s, &j, c, first, end);
+        }
+    }
+}
+
 gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
 {
     const gnt_device *dev = s->head.device;
-    const bool fast = a->reduce == GNT_SPMM_SUM && a->arg == NULL && a->x.dtype == GNT_F32 &&
-                      a->y.dtype == GNT_F32 && is_dense_column(a->self) && is_dense_column(a->src_scale) &&
-                      is_dense_column(a->arc_weight) && is_dense_column(a->epilogue.row_scale);
-    product p = { .graph = &plan->head.args,
-                  .args = a,
-                  .split = plan->split,
-                  .kernels = cpu_kernels_of(dev->isa),
-                  .rows = rows_of(dev->isa),
-                  .plain = a->beta == 0.0f && cpu_epilogue_is_plain(&a->epilogue),
-                  .num_threads = cpu_team(dev, (double)(plan->head.args.num_arcs + plan->head.args.num_rows) *
-                                                   (double)(a->y.members * a->y.width) / 2.0) };
+    const double values = (double)(plan->head.args.num_arcs + plan->head.args.num_rows) *
+                          (double)(a->y.members * a->y.width) / 2.0;
     const double start = gnti_clock_seconds();
+    product p;
     int slot;
 
-    if (!fast) {
+    if (!cpu_spmm_is_fast(a)) {
         cpu_spmm_generic(s, plan, a);
         return GNT_OK;
     }
+    p = product_of(dev, plan, a);
+    p.num_threads = cpu_team(dev, values);
     slot = cpu_spmm_choice_next(plan->split, a->y.width * (blocks_are_rows(a) ? a->y.block_members : 1),
                                 &p.tile);
     run_product(&p);

@@ -21,7 +21,7 @@ double ref_keep_factor(const gnt_dropout *d, const gnt_buffer *step, int64_t r, 
     p = gnti_step_hyper(head, d->hyper)[m];
     ids = d->row_ids != NULL ? d->row_ids->head.host : NULL;
     word = gnti_draw_word(gnti_step_keys(head)[m], GNTI_DRAW_DROPOUT, d->ordinal, (uint32_t)head->step,
-                          ids != NULL ? ids[r] : r, (uint32_t)c);
+                          ids != NULL ? ids[d->first_row + r] : d->first_row + r, (uint32_t)c);
     return word >= gnti_drop_threshold(p) ? 1.0 / (1.0 - (double)p) : 0.0;
 }
 

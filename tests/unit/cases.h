@@ -90,5 +90,6 @@ void cases_gather(case_env *env);
 void cases_loss(case_env *env);
 void cases_optimizer(case_env *env);
 void cases_bf16(case_env *env);
+void cases_chain(case_env *env);
 
 #endif

@@ -55,6 +55,7 @@ OP_TEST(gather)
 OP_TEST(loss)
 OP_TEST(optimizer)
 OP_TEST(bf16)
+OP_TEST(chain)
 
 int main(void)
 {
@@ -63,6 +64,7 @@ int main(void)
         cmocka_unit_test(test_spmm_hubs), cmocka_unit_test(test_spmm_epilogue), cmocka_unit_test(test_norm),
         cmocka_unit_test(test_map),       cmocka_unit_test(test_reduce),        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_loss),      cmocka_unit_test(test_optimizer),     cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_chain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

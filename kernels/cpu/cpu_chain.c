@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains: each thread takes groups of row blocks and carries every op of the chain through a block (1024 rows, a leaf of
+ * the tree of sums) before it goes to the next, so that intermediate rows are read from its cache.
+ *
+ * The ops are the ordinary ones, called on views of the block's rows and on a serial stream of the thread's own. A sum over
+ * rows writes the block's part into a stack of partial sums; after block i of a group as many are merged as i + 1 has
+ * trailing zero bits, which is the fixed tree. The groups' roots are added by the same rule, so neither the number of
+ * threads nor the grouping changes a bit.
+ */
+#include "base/alloc.h"
+#include "kernels/cpu/cpu_epilogue.h"
+#include "kernels/cpu/cpu_spmm.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum { GROUPS_PER_THREAD = 8, MAX_LEVELS = 48 };
+
+typedef struct cpu_chain_team {
+    int32_t num_threads;
+    gnt_device serial;   /* the stream's device with one thread */
+    gnt_stream *streams; /* (num_threads), zero but for head and scratch */
+} cpu_chain_team;
+
+typedef struct chain {
+    const gnt_chain_args *args;
+    const cpu_kernels *kernels;
+    cpu_chain_team *team;
+    int64_t num_blocks, group_blocks, num_groups;
+    int32_t levels;     /* group_blocks = 2^levels */
+    int64_t sum_floats; /* of all sums of the chain, each rounded up to 16 floats */
+    float *roots;       /* (num_groups, sum_floats) */
+    float *stacks;      /* (threads, levels + 1, sum_floats) */
+} chain;
+
+void cpu_chain_team_free(gnt_stream *s)
+{
+    cpu_chain_team *team = s->team;
+
+    if (team == NULL)
+        return;
+    for (int32_t i = 0; i < team->num_threads; i++)
+        gnti_pages_free(team->streams[i].scratch, team->streams[i].scratch_bytes);
+    gnti_free(team->streams);
+    gnti_free(team);
+    s->team = NULL;
+}
+
+static gnt_status take_team(gnt_stream *s, cpu_chain_team **out)
+{
+    gnt_status st = GNT_OK;
+    const gnt_device *dev = s->head.device;
+    cpu_chain_team *team = NULL;
+
+    if (s->team == NULL) {
+        GNT_TRY(gnti_calloc_bytes((void **)&team, sizeof *team));
+        team->num_threads = dev->num_threads;
+        team->serial = (gnt_device){
+            .backend = dev->backend, .num_threads = 1, .isa = dev->isa, .determinism = dev->determinism
+        };
+        GNT_TRY(gnti_calloc_array(&team->streams, dev->num_threads));
+        for (int32_t i = 0; i < dev->num_threads; i++) {
+            team->streams[i].head.backend = dev->backend;
+            team->streams[i].head.device = &team->serial;
+        }
+        s->team = team;
+        team = NULL; /* handed over */
+    }
+    *out = s->team;
+done:
+    gnti_free(team);
+    return st;
+}
+
+/* ---- views of a block ---------------------------------------------------------------------------------------------- */
+
+static gnt_mat_view rows_of(gnt_mat_view v, int64_t first, int64_t rows)
+{
+    const size_t item = v.dtype == GNT_BF16 ? 2 : 4;
+
+    if (v.buf == NULL)
+        return v;
+    v.offset += (size_t)(first * v.row_stride) * item;
+    v.rows = rows;
+    return v;
+}
+
+/* An epilogue on the block's rows; the views live in slots[2]. */
+static gnt_epilogue epilogue_of(const gnt_epilogue *e, int64_t first, int64_t rows, gnt_mat_view slots[2])
+{
+    gnt_epilogue out = *e;
+
+    if (e->row_scale != NULL) {
+        slots[0] = rows_of(*e->row_scale, first, rows);
+        out.row_scale = &slots[0];
+    }
+    if (e->gate != NULL) {
+        slots[1] = rows_of(*e->gate, first, rows);
+        out.gate = &slots[1];
+    }
+    out.dropout.first_row += first;
+    out.gate_dropout.first_row += first;
+    return out;
+}
+
+static bool is_sum(const gnt_chain_op *op)
+{
+    return op->kind == GNTI_OP_REDUCE || (op->kind == GNTI_OP_GEMM && op->a.gemm->trans_a);
+}
+
+static const gnt_mat_view *sum_of(const gnt_chain_op *op)
+{
+    return op->kind == GNTI_OP_REDUCE ? &op->a.reduce->y : &op->a.gemm->c;
+}
+
+static int64_t floats_of_sum(const gnt_chain_op *op)
+{
+    const gnt_mat_view *y = sum_of(op);
+
+    return (int64_t)gnti_round_up((size_t)(y->members * y->rows * y->width), 16);
+}
+
+/* (rows, M, width) member by member at `part` of a buffer. */
+static gnt_mat_view partial_view(const gnt_mat_view *y, gnt_buffer *buf)
+{
+    return (gnt_mat_view){ .buf = buf,
+                           .rows = y->rows,
+                           .members = y->members,
+                           .block_members = 1,
+                           .width = y->width,
+                           .row_stride = y->width,
+                           .member_stride = y->members > 1 ? y->width : 0,
+                           .block_stride = y->members > 1 ? y->rows * y->width : 0 };
+}
+
+/* ---- one op on one block ------------------------------------------------------------------------------------------- */
+
+static gnt_status gemm_block(gnt_stream *s, const gnt_gemm_args *g, int64_t first, int64_t rows, float *part)
+{
+    gnt_gemm_args a = *g;
+    gnt_mat_view slots[2];
+    gnt_buffer buf = { .head = { .host = part } };
+    const gnt_row_tree tree = { rows, 1, NULL };
+
+    a.a = rows_of(g->a, first, rows);
+    if (g->trans_a) {
+        a.b = rows_of(g->b, first, rows);
+        a.c = partial_view(&g->c, &buf);
+        a.alpha = 1.0f;
+        a.beta = 0.0f;
+        a.row_tree = &tree;
+    } else {
+        a.c = rows_of(g->c, first, rows);
+        a.epilogue = epilogue_of(&g->epilogue, first, rows, slots);
+    }
+    return cpu_gemm(s, &a);
+}
+
+static gnt_status map_block(gnt_stream *s, const gnt_map_args *m, int64_t first, int64_t rows)
+{
+    gnt_map_args a = *m;
+
+    a.a = rows_of(m->a, first, rows);
+    if (m->b.rows == m->y.rows)
+        a.b = rows_of(m->b, first, rows);
+    a.y = rows_of(m->y, first, rows);
+    a.dropout.first_row += first;
+    return cpu_map(s, &a);
+}
+
+static gnt_status reduce_block(gnt_stream *s, const gnt_reduce_args *r, int64_t first, int64_t rows,
+                               float *part)
+{
+    gnt_reduce_args a = *r;
+    gnt_buffer buf = { .head = { .host = part } };
+    const gnt_row_tree tree = { rows, 1, NULL };
+
+    a.a = rows_of(r->a, first, rows);
+    a.b = rows_of(r->b, first, rows);
+    a.y = partial_view(&r->y, &buf);
+    a.row_tree = &tree;
+    a.accumulate = false;
+    return cpu_reduce(s, &a);
+}
+
+/* All ops on one block; the parts of sums go to `parts`. */
+static gnt_status run_block(const chain *c, gnt_stream *s, int64_t block, float *parts)
+{
+    gnt_status st = GNT_OK;
+    const int64_t first = block * GNTI_TREE_ROWS, left = c->args->num_rows - first;
+    const int64_t rows = gnti_min_i64(GNTI_TREE_ROWS, left);
+
+    for (int32_t i = 0; i < c->args->num_ops; i++) {
+        const gnt_chain_op *op = &c->args->ops[i];
+
+        if (op->kind == GNTI_OP_GEMM)
+            GNT_TRY(gemm_block(s, op->a.gemm, first, rows, parts));
+        else if (op->kind == GNTI_OP_MAP)
+            GNT_TRY(map_block(s, op->a.map, first, rows));
+        else if (op->kind == GNTI_OP_REDUCE)
+            GNT_TRY(reduce_block(s, op->a.reduce, first, rows, parts));
+        else
+            cpu_spmm_range(s->head.device, op->plan, op->a.spmm, first, first + rows);
+        if (is_sum(op))
+            parts += floats_of_sum(op);
+    }
+done:
+    return st;
+}
+
+/* ---- groups and sums ----------------------------------------------------------------------------------------------- */
+
+static gnt_status run_group(const chain *c, int64_t group, int32_t thread)
+{
+    gnt_status st = GNT_OK;
+    const int64_t first = group * c->group_blocks, n = gnti_min_i64(c->group_blocks, c->num_blocks - first);
+    float *stack = c->stacks + (int64_t)thread * (c->levels + 1) * c->sum_floats;
+    float *entry[MAX_LEVELS + 1];
+    int32_t top = 0;
+
+    entry[0] = c->roots + group * c->sum_floats;
+    for (int32_t i = 1; i <= c->levels; i++)
+        entry[i] = stack + (i - 1) * c->sum_floats;
+    for (int64_t i = 0; i < n; i++) {
+        GNT_TRY(run_block(c, &c->team->streams[thread], first + i, entry[top++]));
+        for (int64_t bits = i + 1; bits % 2 == 0; bits /= 2, top--)
+            c->kernels->add_to(entry[top - 2], entry[top - 1], c->sum_floats);
+    }
+    for (; top > 1; top--)
+        c->kernels->add_to(entry[top - 2], entry[top - 1], c->sum_floats);
+done:
+    return st;
+}
+
+/* Adds the groups' roots in place; the sums of all rows end in the first. */
+static void add_roots(const chain *c)
+{
+    float *entry[MAX_LEVELS + 1];
+    int32_t top = 0;
+
+    for (int64_t i = 0; i < c->num_groups; i++) {
+        entry[top++] = c->roots + i * c->sum_floats;
+        for (int64_t bits = i + 1; bits % 2 == 0; bits /= 2, top--)
+            c->kernels->add_to(entry[top - 2], entry[top - 1], c->sum_floats);
+    }
+    for (; top > 1; top--)
+        c->kernels->add_to(entry[top - 2], entry[top - 1], c->sum_floats);
+}
+
+/* y = alpha sum, or y += sum for an accumulating reduction. */
+static void store_sum(const gnt_chain_op *op, const float *sum)
+{
+    const gnt_mat_view *y = sum_of(op);
+    const float alpha = op->kind == GNTI_OP_GEMM ? op->a.gemm->alpha : 1.0f;
+    const bool accumulate = op->kind == GNTI_OP_REDUCE && op->a.reduce->accumulate;
+
+    for (int64_t m = 0; m < y->members; m++)
+        for (int64_t r = 0; r < y->rows; r++) {
+            float *to = cpu_floats(y) + cpu_member_offset(y, m) + r * y->row_stride;
+
+            for (int64_t c = 0; c < y->width; c++, sum++)
+                to[c] = accumulate ? to[c] + *sum : alpha * *sum;
+        }
+}
+
+static void store_sums(const chain *c)
+{
+    const float *sum = c->roots;
+
+    for (int32_t i = 0; i < c->args->num_ops; i++)
+        if (is_sum(&c->args->ops[i])) {
+            store_sum(&c->args->ops[i], sum);
+            sum += floats_of_sum(&c->args->ops[i]);
+        }
+}
+
+/* Whether blocks can be cut out of every op; else the chain runs op by op. */
+static bool is_cuttable(const gnt_chain_args *a)
+{
+    for (int32_t i = 0; i < a->num_ops; i++) {
+        const gnt_chain_op *op = &a->ops[i];
+
+        if (op->kind == GNTI_OP_SPMM && !cpu_spmm_is_fast(op->a.spmm))
+            return false;
+        if (op->kind == GNTI_OP_MAP && op->a.map->arc_rows != NULL)
+            return false;
+        if (is_sum(op) && sum_of(op)->dtype != GNT_F32)
+            return false;
+        if (op->kind == GNTI_OP_GEMM && op->a.gemm->trans_a &&
+            (op->a.gemm->trans_b || op->a.gemm->beta != 0.0f || op->a.gemm->epilogue.row_scale != NULL ||
+             !cpu_epilogue_is_plain(&op->a.gemm->epilogue)))
+            return false;
+    }
+    return true;
+}
+
+static gnt_status run_whole(gnt_stream *s, const gnt_chain_args *a)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t i = 0; i < a->num_ops; i++) {
+        const gnt_chain_op *op = &a->ops[i];
+
+        if (op->kind == GNTI_OP_GEMM)
+            GNT_TRY(cpu_gemm(s, op->a.gemm));
+        else if (op->kind == GNTI_OP_SPMM)
+            GNT_TRY(cpu_spmm(s, op->plan, op->a.spmm));
+        else if (op->kind == GNTI_OP_MAP)
+            GNT_TRY(cpu_map(s, op->a.map));
+        else
+            GNT_TRY(cpu_reduce(s, op->a.reduce));
+    }
+done:
+    return st;
+}
+
+/* Groups, and scratch of the stream for their roots and the threads' stacks. */
+static gnt_status lay_out(gnt_stream *s, chain *c)
+{
+    gnt_status st = GNT_OK;
+    const int32_t threads = s->head.device->num_threads;
+    void *scratch = NULL;
+    size_t bytes;
+
+    c->num_blocks = gnti_ceil_div(c->args->num_rows, GNTI_TREE_ROWS);
+    c->group_blocks = 1;
+    while (gnti_ceil_div(c->num_blocks, c->group_blocks) > (int64_t)GROUPS_PER_THREAD * threads) {
+        c->group_blocks *= 2;
+        c->levels++;
+    }
+    c->num_groups = gnti_ceil_div(c->num_blocks, c->group_blocks);
+    for (int32_t i = 0; i < c->args->num_ops; i++)
+        c->sum_floats += is_sum(&c->args->ops[i]) ? floats_of_sum(&c->args->ops[i]) : 0;
+    GNT_TRY(gnti_mul_size((size_t)c->sum_floats * sizeof(float),
+                          (size_t)(c->num_groups + threads * (c->levels + 1)), &bytes));
+    GNT_TRY(cpu_scratch(s, bytes + 64, &scratch));
+    c->roots = scratch;
+    c->stacks = c->roots + c->num_groups * c->sum_floats;
+    GNT_TRY(take_team(s, &c->team));
+done:
+    return st;
+}
+
+gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
+{
+    gnt_status st = GNT_OK;
+    const gnt_device *dev = s->head.device;
+    chain c = { .args = a, .kernels = cpu_kernels_of(dev->isa) };
+    gnti_error_record failed = { .code = GNT_OK };
+
+    if (!is_cuttable(a))
+        return run_whole(s, a);
+    GNT_TRY(lay_out(s, &c));
+#pragma omp parallel for schedule(dynamic) num_threads((int32_t)gnti_min_i64(dev->num_threads, c.num_groups))
+    for (int64_t i = 0; i < c.num_groups; i++) {
+        if (run_group(&c, i, omp_get_thread_num()) != GNT_OK) {
+#pragma omp critical
+            failed = *gnti_error_get();
+        }
+    }
+    if (failed.code != GNT_OK)
+        GNT_TRY(gnti_error_adopt(&failed));
+    if (c.sum_floats > 0) {
+        add_roots(&c);
+        store_sums(&c);
+    }
+done:
+    return st;
+}
