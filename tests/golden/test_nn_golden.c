@@ -340,7 +340,7 @@ static void check_training(gnt_context *ctx, const nn_data *d, const gnti_json *
         double loss;
 
         nn_case_run(&c, i, (float)number(at(golden, "lr", NULL, NULL)), NULL, &loss);
-        close_to(loss, number(gnti_json_at(losses, i)), 4e-7, run);
+        close_to(loss, number(gnti_json_at(losses, i)), 1e-6, run);
     }
     nn_case_free(&c);
 }
