@@ -76,13 +76,22 @@ typedef struct gnti_value {
     int64_t offset;        /* bytes in its block, set by the memory pass */
 } gnti_value;
 
-/* Floats from one row to the next: rows of activations wider than 16 floats begin at a cache line, so that a gather of
- * rows touches no more lines than it must. Features lie as the caller has them. */
+/* Floats from one row of activations to the next, for rows of so many: rows of more than 16 begin at a cache line, so that a
+ * gather of rows touches no more lines than it must; and no stride is a multiple of 512 bytes, which would bring a tile of
+ * columns into few sets of the caches. */
+static inline int64_t gnti_padded_row(int64_t floats)
+{
+    const int64_t lines = (floats + 15) / 16;
+
+    return floats <= 16 ? floats : 16 * (lines % 8 == 0 ? lines + 1 : lines);
+}
+
+/* The same for a value: features lie as the caller has them, parameters without gaps. */
 static inline int64_t gnti_value_stride(const gnti_value *v)
 {
     const int64_t floats = v->width * v->block_members;
 
-    return v->space != 0 && v->storage != GNTI_IN_FEATURES && floats > 16 ? (floats + 15) / 16 * 16 : floats;
+    return v->space != 0 && v->storage != GNTI_IN_FEATURES ? gnti_padded_row(floats) : floats;
 }
 
 typedef struct gnti_epilogue_plan { /* see gnt_epilogue; ids of values and hypers, 0: none */
