@@ -64,7 +64,7 @@ typedef struct gnt_layer_class {
 /* Registers a class under its name; the class is borrowed. ERR_ARG when the name is taken. */
 GNT_API gnt_status gnt_layer_register(gnt_context *ctx, const gnt_layer_class *layer);
 
-/* Public gradient check: records the layer ("gin:8:eps=0.1") on a small random graph, square and as two blocks, and
+/* Public gradient check: records the layer ("gin:eps=0.1") on a small random graph, square and as two blocks, and
  * compares analytic gradients with central differences. ERR_NUMERIC names parameter, index and both values. */
 GNT_API gnt_status gnt_check_gradient(gnt_context *ctx, const char *model_text, double tolerance);
 
