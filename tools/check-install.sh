@@ -38,13 +38,14 @@ cc -std=c17 -o "$work/train_gin" "$work/examples/train_gin.c" $(pkg-config --cfl
 # shellcheck disable=SC2046
 cc -std=c17 -shared -fPIC -o "$work/libgin.so" "$work/examples/train_gin.c" $(pkg-config --cflags --libs gnntrain)
 
-"$gnntrain" generate karate -o "$work/karate.h5"
+"$gnntrain" generate karate --quiet -o "$work/karate.h5" >/dev/null
 for program in "$work/by-cmake/train_gin" "$work/train_gin"; do
     "$program" "$work/karate.h5" >"$work/out"
     grep -q '^epoch' "$work/out" || { echo "no epoch printed by $program" >&2; exit 1; }
 done
 for plugin in "$work/libgin.so" "$work/by-cmake/libgin.so"; do
     "$gnntrain" train "$work/karate.h5" --plugin "$plugin" --model 'gin:8:eps=0.1, gin:8, linear' --epochs 5 --seed 1 \
+        --quiet \
         --run "$work/run-$(basename "$(dirname "$plugin")")" >/dev/null
 done
 echo "example built and run by CMake and by pkg-config, as a program and as a plug-in"

@@ -7,7 +7,7 @@ import json
 
 import figure
 
-RECIPE = ("--dropout", 0.5, "--lr", 0.01, "--epochs", 100, "--seed", 1)
+RECIPE = ("--dropout", 0.5, "--lr", 0.03, "--epochs", 60, "--seed", 1)
 
 
 def measure(f):
