@@ -17,7 +17,9 @@ static void open_bytes(const uint8_t *data, size_t size)
     gnti_checkpoint *cp = NULL;
 
     if (path != NULL) {
-        fuzz_check_contract(gnti_checkpoint_open(path, &cp), cp);
+        const gnt_status st = gnti_checkpoint_open(path, &cp);
+
+        fuzz_check_contract(st, cp);
         gnti_checkpoint_free(&cp);
     }
     fuzz_path_done();

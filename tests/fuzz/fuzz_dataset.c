@@ -8,7 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gnt_dataset *dataset = NULL;
 
     if (path != NULL) {
-        fuzz_check_contract(gnt_dataset_open(NULL, path, &dataset), dataset);
+        const gnt_status st = gnt_dataset_open(NULL, path, &dataset);
+
+        fuzz_check_contract(st, dataset);
         gnt_dataset_free(&dataset);
     }
     fuzz_path_done();
