@@ -55,11 +55,21 @@ static void walk_attributes(const gnti_h5 *file, const char *path)
     gnti_h5_free_texts(&names, num);
 }
 
+/* The type that needs least conversion; no wider than 8 bytes. */
+static gnti_dtype_file memory_type(const gnti_h5_info *info)
+{
+    if (info->type == GNTI_H5_INT)
+        return GNTI_FILE_I64;
+    if (info->type == GNTI_H5_F16 || info->type == GNTI_H5_BF16)
+        return info->type == GNTI_H5_F16 ? GNTI_FILE_F16 : GNTI_FILE_BF16;
+    return info->item_bytes == 4 ? GNTI_FILE_F32 : GNTI_FILE_F64;
+}
+
 static void walk_values(const gnti_h5 *file, const char *path)
 {
     gnti_h5_info info;
     char **texts = NULL;
-    int64_t num = 0, step;
+    int64_t num = 0, step = 1;
     void *slab = NULL;
 
     if (gnti_h5_expect(file, path, -1, -1, &info) != GNT_OK)
@@ -69,18 +79,20 @@ static void walk_values(const gnti_h5 *file, const char *path)
             gnti_h5_free_texts(&texts, num);
         return;
     }
-    step = gnti_max_i64(1, SLAB_BYTES / gnti_max_i64(1, 8 * info.dims[1] * info.dims[2] * info.dims[3]));
-    if (!info.chunked || info.stored_bytes == 0 || info.num_values == 0 || info.rank == 0)
-        step = gnti_min_i64(step, info.rank > 0 ? info.dims[0] : 1); /* one slab shows that reading works */
-    if (info.num_values == 0 ||
-        gnti_array_bytes(&slab, step * info.dims[1] * info.dims[2] * info.dims[3], 8, false) != GNT_OK)
+    if (info.num_values == 0)
+        return;
+    if (info.chunked && info.stored_bytes > 0)
+        step = gnti_max_i64(1, SLAB_BYTES / gnti_max_i64(1, 8 * info.dims[1] * info.dims[2] * info.dims[3]));
+    step = gnti_min_i64(step, info.dims[0]);
+    if (gnti_array_bytes(&slab, step * info.dims[1] * info.dims[2] * info.dims[3], 8, false) != GNT_OK)
         return;
     for (int64_t first = 0; first < info.dims[0]; first += step) {
-        if (gnti_h5_read_rows(file, path, GNTI_FILE_F64, first, gnti_min_i64(step, info.dims[0] - first),
-                              slab) != GNT_OK)
+        const int64_t count = gnti_min_i64(step, info.dims[0] - first);
+
+        if (gnti_h5_read_rows(file, path, memory_type(&info), first, count, slab) != GNT_OK)
             break;
         if (!info.chunked || info.stored_bytes == 0)
-            break;
+            break; /* one row shows that reading works */
     }
     gnti_free(slab);
 }
