@@ -8,6 +8,8 @@
  */
 #include "datasets/byte_source.h"
 
+#include "datasets/gzip_stream.h"
+
 #include <archive.h>
 #include <archive_entry.h>
 
@@ -22,7 +24,8 @@ enum { READ_BYTES = 1 << 18 };
 struct gnti_byte_source {
     struct archive *archive;
     char *name;
-    int fd; /* ours to close, -1: none */
+    int fd;                 /* ours to close, -1: none */
+    gnti_gzip_stream *gzip; /* what libarchive reads from, but for files that it may seek in */
     bool is_zip, in_member, has_peeked;
     struct archive_entry *first; /* the member that opening has already found */
     const char *peeked;
@@ -48,7 +51,6 @@ static gnt_status allow_formats(gnti_byte_source *s)
     struct archive *a = s->archive = archive_read_new();
 
     GNT_CHECK(a != NULL, GNT_ERR_NOMEM, "cannot allocate a reader for '%s'", s->name);
-    archive_read_support_filter_gzip(a);
     archive_read_support_filter_bzip2(a);
     archive_read_support_filter_xz(a);
     archive_read_support_filter_zstd(a);
@@ -78,6 +80,25 @@ done:
     return st;
 }
 
+/* libarchive's reader of blocks. */
+static la_ssize_t read_gzip(struct archive *a, void *source, const void **block)
+{
+    gnti_byte_source *s = source;
+    const char *text = "";
+    const int64_t n = gnti_gzip_stream_read(s->gzip, block, &text);
+
+    if (n < 0)
+        archive_set_error(a, errno != 0 ? errno : EILSEQ, "%s", text);
+    return n < 0 ? ARCHIVE_FATAL : (la_ssize_t)n;
+}
+
+static bool starts_gzip(int fd)
+{
+    unsigned char magic[2];
+
+    return pread(fd, magic, sizeof magic, 0) == sizeof magic && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
 static gnt_status open_path(gnti_byte_source *s, const char *path)
 {
     gnt_status st = GNT_OK;
@@ -90,12 +111,39 @@ static gnt_status open_path(gnti_byte_source *s, const char *path)
             st = gnti_error_errno(errno, 0, "open", path);
             goto done;
         }
-        if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+        if (fstat(fd, &info) != 0) {
+            st = gnti_error_errno(errno, 0, "read", path);
+            goto done;
+        }
+        if (S_ISDIR(info.st_mode)) {
             st = gnti_error_errno(EISDIR, 0, "read", path);
             goto done;
         }
     }
-    if (archive_read_open_fd(s->archive, fd, READ_BYTES) != ARCHIVE_OK)
+    if (s->fd >= 0 && S_ISREG(info.st_mode) && !starts_gzip(fd)) {
+        if (archive_read_open_fd(s->archive, fd, READ_BYTES) != ARCHIVE_OK)
+            st = archive_error(s);
+        goto done;
+    }
+    GNT_TRY(gnti_gzip_stream_create(fd, NULL, 0, &s->gzip));
+    if (archive_read_open(s->archive, s, NULL, read_gzip, NULL) != ARCHIVE_OK)
+        st = archive_error(s);
+done:
+    return st;
+}
+
+static gnt_status open_bytes(gnti_byte_source *s, const void *bytes, size_t num_bytes)
+{
+    gnt_status st = GNT_OK;
+    const unsigned char *b = bytes;
+
+    if (num_bytes < 2 || b[0] != 0x1f || b[1] != 0x8b) {
+        if (archive_read_open_memory(s->archive, bytes, num_bytes) != ARCHIVE_OK)
+            st = archive_error(s);
+        goto done;
+    }
+    GNT_TRY(gnti_gzip_stream_create(-1, bytes, num_bytes, &s->gzip));
+    if (archive_read_open(s->archive, s, NULL, read_gzip, NULL) != ARCHIVE_OK)
         st = archive_error(s);
 done:
     return st;
@@ -113,8 +161,8 @@ static gnt_status source_open(const char *name, const char *path, const void *by
     GNT_TRY(allow_formats(s));
     if (path != NULL)
         GNT_TRY(open_path(s, path));
-    else if (archive_read_open_memory(s->archive, bytes, num_bytes) != ARCHIVE_OK)
-        GNT_TRY(archive_error(s));
+    else
+        GNT_TRY(open_bytes(s, bytes, num_bytes));
     GNT_TRY(find_first(s));
     *out = s;
     s = NULL; /* handed over */
@@ -233,6 +281,7 @@ void gnti_byte_source_free(gnti_byte_source **source)
         return;
     if ((*source)->archive != NULL)
         archive_read_free((*source)->archive);
+    gnti_gzip_stream_free(&(*source)->gzip);
     if ((*source)->fd >= 0)
         close((*source)->fd);
     gnti_free((*source)->name);

@@ -18,6 +18,7 @@ build  pkg-config              program:pkg-config
 build  libhdf5-dev             module:hdf5-serial
 build  libopenblas-openmp-dev  module:openblas
 build  libarchive-dev          module:libarchive
+build  zlib1g-dev              module:zlib
 build  libcyaml-dev            module:libcyaml
 build  libjansson-dev          module:jansson
 build  libssl-dev              module:libcrypto

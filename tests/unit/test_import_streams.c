@@ -107,6 +107,61 @@ static void cut_compression_is_damage_not_an_end(void **state)
     }
 }
 
+/* A changed bit may be harmless (a time in a header) but never gives another text. */
+static void changed_bits_never_give_another_text(void **state)
+{
+    static const char *const names[] = { "edges.txt.gz", "edges.txt.bz2", "edges.txt.xz", "edges.txt.zst",
+                                         "edges.txt.lz4" };
+    char path[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int64_t bytes = 0;
+        char *content = gnt_test_read(fixture(path, names[i]), &bytes);
+
+        for (int64_t bit = 8 * 4; bit < 8 * bytes;
+             bit++) { /* behind the magic, which makes it another format */
+            gnti_byte_source *source = NULL;
+            const char *block;
+            char text[256];
+            size_t got = 1, used = 0;
+            gnt_status st;
+
+            content[bit / 8] = (char)(content[bit / 8] ^ 1 << bit % 8);
+            st = gnti_byte_source_open_memory(names[i], content, (size_t)bytes, &source);
+            while (st == GNT_OK && got > 0) {
+                st = gnti_byte_source_next(source, &block, &got);
+                if (st == GNT_OK && used + got < sizeof text) {
+                    memcpy(text + used, block, got);
+                    used += got;
+                }
+            }
+            if (st == GNT_OK && !(used == strlen(EDGES) && memcmp(text, EDGES, used) == 0) &&
+                !(used == (size_t)bytes &&
+                  memcmp(text, content, used) == 0)) /* no magic any more: passed on */
+                fail_msg("%s: bit %lld changes the text unseen", names[i], (long long)bit);
+            gnti_byte_source_free(&source);
+            content[bit / 8] = (char)(content[bit / 8] ^ 1 << bit % 8);
+        }
+        gnti_free(content);
+    }
+}
+
+static void members_of_gzip_are_one_text(void **state)
+{
+    char path[GNT_TEST_PATH_BYTES], twice[256] = { 0 }, text[256], want[256];
+    int64_t bytes = 0;
+    char *content = gnt_test_read(fixture(path, "edges.txt.gz"), &bytes);
+
+    (void)state;
+    memcpy(twice, content, (size_t)bytes);
+    memcpy(twice + bytes, content, (size_t)bytes);
+    read_all(gnt_test_write(path, "twice", twice, 2 * bytes + 8), text, sizeof text); /* with padding */
+    snprintf(want, sizeof want, "%s%s", EDGES, EDGES);
+    assert_string_equal(text, want);
+    gnti_free(content);
+}
+
 static void missing_files_and_folders_are_told_apart(void **state)
 {
     gnti_byte_source *source = NULL;
@@ -277,6 +332,8 @@ int main(void)
         cmocka_unit_test(an_empty_file_has_no_bytes),
         cmocka_unit_test(peeking_consumes_nothing),
         cmocka_unit_test(cut_compression_is_damage_not_an_end),
+        cmocka_unit_test(changed_bits_never_give_another_text),
+        cmocka_unit_test(members_of_gzip_are_one_text),
         cmocka_unit_test(missing_files_and_folders_are_told_apart),
         cmocka_unit_test(standard_input_is_a_dash),
         cmocka_unit_test(lines_end_in_every_usual_way),
