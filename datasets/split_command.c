@@ -33,6 +33,34 @@ const gnt_option *gntx_split_option_table(void)
     return SPLIT_OPTIONS;
 }
 
+/* An option of the other kinds that was set would be ignored: say so. */
+static gnt_status check_kind(const gntx_split_options *o)
+{
+    static const char *const shares[] = { "train", "valid", "test" }, *const counts[] = { "per-class",
+                                                                                          "valid-count",
+                                                                                          "test-count" };
+    gnt_status st = GNT_OK;
+    const bool by_class = o->kind == 2;
+
+    for (int i = 0; i < 3; i++) {
+        const char *name = by_class ? shares[i] : counts[i];
+        const gnt_option *row = SPLIT_OPTIONS;
+        const double share[] = { o->train, o->valid, o->test };
+        const int64_t count[] = { o->per_class, o->valid_count, o->test_count };
+
+        while (strcmp(row->name, name) != 0)
+            row++;
+        GNT_CHECK((by_class ? share[i] : (double)count[i]) == row->default_number, GNT_ERR_USAGE,
+                  "--%s means nothing to --kind %s: leave it out or use --kind %s", name,
+                  by_class       ? "per-class"
+                  : o->kind == 1 ? "stratified"
+                                 : "random",
+                  by_class ? "stratified" : "per-class");
+    }
+done:
+    return st;
+}
+
 static gnt_status report_classes(const gnt_dataset *d, const gnti_split *s, gnti_json *to)
 {
     static const char *const parts[] = { "train", "valid", "test" };
@@ -121,6 +149,7 @@ gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_options 
     GNT_CHECK(data != NULL && options != NULL && out != NULL, GNT_ERR_ARG,
               "data, options and out must not be NULL");
     GNT_CHECK(options->kind >= 0 && options->kind < 3, GNT_ERR_ARG, "split kind %d", options->kind);
+    GNT_TRY(check_kind(options));
     GNT_TRY(gnti_json_create_object(&facts));
     GNT_TRY(gnti_json_set_array(facts, "splits", &splits));
     GNT_TRY(gnti_json_set_array(facts, "notes", &notes));

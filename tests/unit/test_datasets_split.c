@@ -229,6 +229,23 @@ static void names_are_not_taken_twice(void **state)
     gnt_dataset_free(&d);
 }
 
+static void options_of_another_kind_are_refused(void **state)
+{
+    gnt_dataset *d = labelled(100, 2), *out = NULL;
+    gntx_split_options o = defaults(1);
+
+    (void)state;
+    o.per_class = 5;
+    gnt_assert_status(gntx_dataset_split(d, &o, &out, NULL), GNT_ERR_USAGE);
+    gnt_assert_error_has("--per-class", "stratified");
+    o = defaults(2);
+    o.train = 0.5;
+    gnt_assert_status(gntx_dataset_split(d, &o, &out, NULL), GNT_ERR_USAGE);
+    gnt_assert_error_has("--train", "per-class");
+    assert_null(out);
+    gnt_dataset_free(&d);
+}
+
 static void empty_parts_are_refused(void **state)
 {
     gnt_dataset *d = labelled(5, 2), *none = labelled(5, 2), *out = NULL;
@@ -311,6 +328,7 @@ int main(void)
         cmocka_unit_test(splits_are_reproducible),
         cmocka_unit_test(a_split_is_stored_with_seed_and_sum),
         cmocka_unit_test(names_are_not_taken_twice),
+        cmocka_unit_test(options_of_another_kind_are_refused),
         cmocka_unit_test(empty_parts_are_refused),
         cmocka_unit_test(graphs_are_split_where_they_are_labelled),
         cmocka_unit_test(every_allocation_may_fail),
