@@ -333,7 +333,6 @@ typedef struct gnti_plan_head {
     gnt_spmm_plan_args args;
 } gnti_plan_head;
 
-
 typedef struct gnti_op_counter {
     int64_t calls;
     double seconds, flops, bytes;

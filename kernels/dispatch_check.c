@@ -49,8 +49,8 @@ static gnt_status check_dropout(const gnt_stream *s, const char *op, const gnt_d
     GNT_TRY(gnti_buffer_check(s, op, "the step block", step, sizeof(gnti_step_head)));
     GNT_CHECK(d->ordinal < 4096, GNT_ERR_ARG, "%s: random op %u, the limit is 4095", op, d->ordinal);
     if (d->row_ids != NULL)
-        GNT_TRY(gnti_buffer_check(s, op, "row_ids", d->row_ids,
-                                  (size_t)(d->first_row + rows) * sizeof(int64_t)));
+        GNT_TRY(
+            gnti_buffer_check(s, op, "row_ids", d->row_ids, (size_t)(d->first_row + rows) * sizeof(int64_t)));
 done:
     return st;
 }

@@ -244,7 +244,8 @@ static void debian_index(void **state)
     for (int i = 0; i < 3; i++)
         assert_string_equal(data->y.names[i], sections[i]);
     expect_arcs(data, "0-3 0-4 2-1 2-3 3-1 "); /* virtual libfoo, editor; the first alternative that exists */
-    assert_int_equal(data->x.width, 2); /* "documents", "parsing": in five descriptions; others are in too few */
+    assert_int_equal(data->x.width,
+                     2); /* "documents", "parsing": in five descriptions; others are in too few */
     for (int64_t p = 0; p < 5; p++)
         assert_true(feature(data, p, 0) == (float)(1.0 / sqrt(2.0)) && feature(data, p, 1) > 0.7f);
     assert_int_equal(data->num_splits, 1);
