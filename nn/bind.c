@@ -80,7 +80,7 @@ static bool needs_transpose(const gnti_program *p, int32_t adj)
     return false;
 }
 
-static gnt_status make_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_plan **out)
+gnt_status gnti_make_spmm_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_plan **out)
 {
     return gnti_spmm_plan_create(p->stream,
                                  &(gnt_spmm_plan_args){ .num_rows = g->num_rows,
@@ -102,15 +102,15 @@ static gnt_status make_operator(gnti_program *p, const gnti_operator *host, bool
     const bool share = host->transposed == host->forward && gnti_pass_is_on(p, GNTI_SYMMETRIC);
 
     b->host = host;
-    GNT_TRY(make_plan(p, host->forward, &b->forward));
+    GNT_TRY(gnti_make_spmm_plan(p, host->forward, &b->forward));
     if (share) {
         b->transposed = b->forward;
         p->fired[GNTI_SYMMETRIC] = 1;
     } else if (transposed && host->transposed != host->forward) {
-        GNT_TRY(make_plan(p, host->transposed, &b->transposed));
+        GNT_TRY(gnti_make_spmm_plan(p, host->transposed, &b->transposed));
     } else if (transposed) {
         GNT_TRY(gnti_graph_transpose(host->forward, NULL, &b->transpose));
-        GNT_TRY(make_plan(p, b->transpose, &b->transposed));
+        GNT_TRY(gnti_make_spmm_plan(p, b->transpose, &b->transposed));
     }
     for (int i = 0; i < 4; i++)
         if (vectors[i] != NULL)
@@ -140,6 +140,7 @@ gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj)
 
     for (int32_t i = num - 1; i >= 1; i--)
         free_operator(&p->operators[i]);
+    gnti_loss_rows_free(p); /* an operator at the same address may be another one */
     for (int32_t s = 1; s <= p->ir.num_spaces; s++)
         if (s != p->ir.entry_space)
             p->spaces[s].rows = -1;
@@ -287,10 +288,10 @@ static gnt_status bind_sparse(gnti_program *p, const gnti_graph *x)
         entries = entries || n->in[1] != 0;
     }
     if (forward)
-        GNT_TRY(make_plan(p, x, &p->x.forward));
+        GNT_TRY(gnti_make_spmm_plan(p, x, &p->x.forward));
     if (transposed) {
         GNT_TRY(gnti_graph_transpose(x, NULL, &p->x.transpose));
-        GNT_TRY(make_plan(p, p->x.transpose, &p->x.transposed));
+        GNT_TRY(gnti_make_spmm_plan(p, p->x.transpose, &p->x.transposed));
     }
     if (entries)
         GNT_TRY(bind_entries(p, x, transposed));
@@ -374,6 +375,7 @@ gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
     GNT_CHECK(
         p->loss.weight != NULL && (c->kind == GNT_LOSS_SOFTMAX ? p->loss.labels : p->loss.target) != NULL,
         GNT_ERR_ARG, "the loss lacks %s", p->loss.weight == NULL ? "the rows' weights" : "labels or targets");
+    GNT_TRY(gnti_bind_loss_rows(p, batch->weight != NULL ? batch->weight : gnt_buffer_host(p->loss.weight)));
     GNT_CHECK(c->num_class_weights == 0 || p->loss.class_weight != NULL, GNT_ERR_ARG,
               "the loss lacks its class weights");
 done:
@@ -382,6 +384,7 @@ done:
 
 void gnti_bound_free(gnti_program *p)
 {
+    gnti_loss_rows_free(p);
     if (p->operators != NULL)
         for (int32_t i = (int32_t)p->ir.num_adjs - 1; i >= 1; i--)
             free_operator(&p->operators[i]);

@@ -123,6 +123,7 @@ typedef struct gnti_node {
     int32_t adj;
     gnt_aggregate_kind aggregate;
     bool transposed;
+    bool masked; /* the input is zero in rows outside of the loss */
     bool scaled; /* the source scale is already in the input */
     gnt_activation act;
     float act_alpha;

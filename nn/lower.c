@@ -203,7 +203,7 @@ gnti_lower_operator gnti_lower_get_operator(const gnti_lowering *lo, int32_t adj
     const gnti_bound_operator *b = &lo->p->operators[adj];
 
     return (gnti_lower_operator){ b->forward, b->transposed, b->vectors[GNTI_VECTOR_LOOP] != NULL,
-                                  b->vectors[GNTI_VECTOR_SELF] != NULL };
+                                  b->vectors[GNTI_VECTOR_SELF] != NULL, lo->p->loss_rows.plan };
 }
 
 gnt_mat_view gnti_lower_vector(const gnti_lowering *lo, int32_t adj, gnti_vector vector)

@@ -65,7 +65,8 @@ gnt_status gnti_lower_added(gnti_lowering *lo, const gnti_node *n);
 /* What is bound, for op_aggregate.c, op_sparse.c and op_loss.c. */
 typedef struct gnti_lower_operator {
     const gnt_spmm_plan *forward, *transposed;
-    bool has_loop, has_self; /* vectors exist */
+    bool has_loop, has_self;     /* vectors exist */
+    const gnt_spmm_plan *masked; /* transposed, arcs from rows in the loss alone; NULL: none */
 } gnti_lower_operator;
 gnti_lower_operator gnti_lower_get_operator(const gnti_lowering *lo, int32_t adj);
 gnt_mat_view gnti_lower_vector(const gnti_lowering *lo, int32_t adj, gnti_vector vector);

@@ -110,6 +110,8 @@ gnt_status gnti_lower_aggregate(gnti_lowering *lo, const gnti_node *n)
     GNT_TRY(gnti_lower_added(lo, n));
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_SPMM, n, &in));
     in->plan = n->transposed ? op.transposed : op.forward;
+    if (n->masked && op.masked != NULL)
+        in->plan = op.masked;
     in->a.spmm = (gnt_spmm_args){ .x = gnti_lower_view(lo, n->in[0]),
                                   .y = gnti_lower_view(lo, n->out[0]),
                                   .reduce = n->aggregate == GNT_AGG_MAX ? GNT_SPMM_MAX : GNT_SPMM_SUM,

@@ -17,6 +17,7 @@ static const struct {
     [GNTI_SPARSE_INPUT] = { "sparse-input", GNTI_PASS_SPARSE_INPUT },
     [GNTI_HOIST] = { "hoist", GNTI_PASS_HOIST },
     [GNTI_FUSE] = { "fuse", GNTI_PASS_FUSE },
+    [GNTI_LOSS_ROWS] = { "loss-rows", GNTI_PASS_LOSS_ROWS },
     [GNTI_SYMMETRIC] = { "symmetric", GNTI_PASS_SYMMETRIC },
     [GNTI_MEMORY] = { "memory", GNTI_PASS_MEMORY },
     [GNTI_CHAIN] = { "chain", GNTI_PASS_CHAIN },
@@ -64,7 +65,7 @@ gnt_status gnti_passes_parse(const char *list, uint32_t *out)
 
             GNT_FAIL(GNT_ERR_USAGE,
                      "no planner pass '%s'%s%s, there are hoist, reassociate, symmetric, sparse-input, fuse, "
-                     "chain, memory",
+                     "loss-rows, chain, memory",
                      word, near != NULL ? ": did you mean " : "", near != NULL ? near : "");
         }
         bits |= bit;
@@ -208,6 +209,8 @@ static gnt_status run_passes(gnti_program *p)
         GNT_TRY(gnti_plan_hoist(p));
     if (gnti_pass_is_on(p, GNTI_FUSE))
         GNT_TRY(gnti_plan_fuse(p));
+    if (gnti_pass_is_on(p, GNTI_LOSS_ROWS))
+        GNT_TRY(gnti_plan_loss_rows(p));
     if (gnti_pass_is_on(p, GNTI_CHAIN) && (p->dev == NULL || gnti_device_has_chains(p->dev)))
         gnti_plan_chains(p);
     gnti_plan_blocks(p);

@@ -110,7 +110,8 @@ enum {
     GNTI_PASS_SPARSE_INPUT = 8,
     GNTI_PASS_FUSE = 16,
     GNTI_PASS_MEMORY = 32,
-    GNTI_PASS_CHAIN = 64
+    GNTI_PASS_CHAIN = 64,
+    GNTI_PASS_LOSS_ROWS = 128
 };
 /* "hoist,fuse" as bits; ERR_USAGE lists the passes there are. */
 gnt_status gnti_passes_parse(const char *list, uint32_t *out);

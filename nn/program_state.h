@@ -44,6 +44,16 @@ typedef struct gnti_bound_loss {
     gnt_buffer *labels, *target, *weight, *class_weight;
 } gnti_bound_loss;
 
+/* Arcs of one operator's transpose that come from rows in the loss. */
+typedef struct gnti_loss_rows {
+    int32_t adj; /* whose backward aggregation may leave arcs out, 0: none */
+    const gnti_operator *owner;
+    uint8_t *mask; /* (num_rows) rows with a loss weight, as last bound */
+    int64_t num_rows;
+    gnti_graph *arcs;
+    gnt_spmm_plan *plan; /* NULL: too few arcs would be left out */
+} gnti_loss_rows;
+
 typedef struct gnti_workspace {
     gnt_buffer *buf;
     size_t bytes;
@@ -62,7 +72,7 @@ struct gnti_lowering {
     int64_t count, capacity;
 };
 
-enum { GNTI_NUM_PASSES = 7, GNTI_MAX_SEGMENT_NAME = 96 };
+enum { GNTI_NUM_PASSES = 8, GNTI_MAX_SEGMENT_NAME = 96 };
 
 struct gnti_program {
     gnt_context *ctx;
@@ -94,6 +104,7 @@ struct gnti_program {
     gnti_bound_operator *operators; /* by adj */
     gnti_bound_features x;
     gnti_bound_loss loss;
+    gnti_loss_rows loss_rows;
     bool bound;
 
     gnti_workspace *workspace;
@@ -121,6 +132,7 @@ typedef enum gnti_pass {
     GNTI_SPARSE_INPUT,
     GNTI_HOIST,
     GNTI_FUSE,
+    GNTI_LOSS_ROWS,
     GNTI_SYMMETRIC,
     GNTI_CHAIN,
     GNTI_MEMORY
@@ -133,6 +145,7 @@ gnt_status gnti_plan_reassociate(gnti_program *p);
 gnt_status gnti_plan_sparse_input(gnti_program *p);
 gnt_status gnti_plan_hoist(gnti_program *p);
 gnt_status gnti_plan_fuse(gnti_program *p);
+gnt_status gnti_plan_loss_rows(gnti_program *p);
 void gnti_plan_chains(gnti_program *p);
 /* First and last node of the chain of node `at`, or `at` twice. */
 void gnti_chain_span(const gnti_ir *ir, int64_t at, int64_t *first, int64_t *last);
@@ -162,6 +175,10 @@ gnt_status gnti_ir_constant(const gnti_ir *ir, bool **out);
 gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj);
 gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x, const gnti_features *owner);
 gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch);
+/* After operators: the arcs from rows in the loss, unless they are as before. */
+gnt_status gnti_bind_loss_rows(gnti_program *p, const float *weight);
+void gnti_loss_rows_free(gnti_program *p);
+gnt_status gnti_make_spmm_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_plan **out);
 void gnti_bound_free(gnti_program *p);
 /* After hoisted values were computed: gives back features that no step reads. */
 void gnti_release_features(gnti_program *p);

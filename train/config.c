@@ -70,7 +70,8 @@ const gnt_option gnti_trainer_table[] = {
                     "how far results are fixed to the bit; auto: as the device was opened"),
     GNT_OPTION_LIST(
         "no-pass", CONFIG, no_pass, NULL,
-        "planner passes to switch off: hoist, reassociate, symmetric, sparse-input, fuse, chain, memory"),
+        "planner passes to switch off: hoist, reassociate, symmetric, sparse-input, fuse, loss-rows, chain, "
+        "memory"),
     GNT_OPTION_END,
 };
 

@@ -264,7 +264,7 @@ static gnt_context *make_context(void)
     return ctx;
 }
 
-static const uint32_t all_passes = 63;
+static const uint32_t all_passes = 255;
 
 static void check_all(const char *name, int hidden, void (*load_data)(nn_data *, const gnti_json *, bool))
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL = 127, NUM_TAPES = 1000 };
+enum { ALL = 255, NUM_TAPES = 1000 };
 static const uint64_t seeds[5] = { 3, 14, 15, 92, 65 };
 
 typedef struct result {
