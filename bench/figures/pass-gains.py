@@ -8,7 +8,7 @@ import sys
 import epoch
 import figure
 
-PASSES = ("hoist", "reassociate", "symmetric", "sparse-input", "fuse", "loss-rows", "memory")
+PASSES = ("hoist", "reassociate", "symmetric", "sparse-input", "fuse", "loss-rows", "chain", "memory")
 SMALL_PAGES = (sys.executable, "-c",
                "import ctypes, os, sys; ctypes.CDLL(None).prctl(41, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])")
 

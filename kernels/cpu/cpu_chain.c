@@ -341,6 +341,21 @@ done:
     return st;
 }
 
+/* A thread that came late to a run has less scratch than the others: it gets as much now, so that no later run allocates. */
+static gnt_status level_scratch(const cpu_chain_team *team)
+{
+    gnt_status st = GNT_OK;
+    size_t most = 0;
+    void *unused;
+
+    for (int32_t i = 0; i < team->num_threads; i++)
+        most = team->streams[i].scratch_bytes > most ? team->streams[i].scratch_bytes : most;
+    for (int32_t i = 0; i < team->num_threads; i++)
+        GNT_TRY(cpu_scratch(&team->streams[i], most, &unused));
+done:
+    return st;
+}
+
 gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
@@ -360,6 +375,7 @@ gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
     }
     if (failed.code != GNT_OK)
         GNT_TRY(gnti_error_adopt(&failed));
+    GNT_TRY(level_scratch(s->team));
     if (c.sum_floats > 0) {
         add_roots(&c);
         store_sums(&c);
