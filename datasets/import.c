@@ -38,7 +38,7 @@ static const gnt_option OPTIONS[] = {
     GNT_OPTION_WORD("duplicates", gntx_import_options, duplicates, 0, "sum|first|error",
                     "weights of an edge that is listed again"),
     GNT_OPTION_TEXT("features", gntx_import_options, features, "",
-                    "file of node features: svmlight or a table by id"),
+                    "file of node features: svmlight or a table by id; or identity: one column a node"),
     GNT_OPTION_TEXT("labels", gntx_import_options, labels, "", "file of node labels: id and label a line"),
     GNT_OPTION_END,
 };
@@ -151,7 +151,7 @@ gnt_status gnti_import_read(const char *const *paths, int num_paths, const gntx_
     gnt_status st = GNT_OK;
     gnti_import_input in = { .paths = paths, .num_paths = num_paths, .options = options, .head = "" };
     const gnti_importer *importer = NULL;
-    const bool node_files = (options->features != NULL && options->features[0] != '\0') ||
+    const bool node_files = gnti_import_features_are(options, GNTI_FEATURES_FILE) ||
                             (options->labels != NULL && options->labels[0] != '\0');
 
     GNT_TRY(open_input(&in));

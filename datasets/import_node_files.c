@@ -288,7 +288,7 @@ gnt_status gnti_import_node_files(const gntx_import_options *options, gnti_raw *
     node_files f = { .raw = raw };
     const bool labels = options->labels != NULL && options->labels[0] != '\0';
 
-    if (options->features != NULL && options->features[0] != '\0') {
+    if (gnti_import_features_are(options, GNTI_FEATURES_FILE)) {
         gnti_import_note_input(raw, options->features);
         GNT_TRY(read_features(&f, options->features, !labels));
     }

@@ -12,6 +12,8 @@
 #include "datasets/feature_rows.h"
 #include "datasets/string_table.h"
 
+#include <string.h>
+
 /* How nodes are numbered. DENSE: numbers from 0 that are the node, gaps are isolated nodes; ONE_BASED: the
  * same from 1; SPARSE: any integers, renumbered in ascending order; TEXT: any strings, renumbered in order of
  * appearance; AUTO: DENSE, ONE_BASED or SPARSE by what the ids look like. */
@@ -110,6 +112,21 @@ typedef struct gnti_import_report {
 /* The report as the JSON that gntx_import states, and what the file keeps of it, as JSON text to be freed. */
 gnt_status gnti_import_report_json(const gnti_import_report *report, gntx_json **out);
 gnt_status gnti_import_provenance(const gnti_import_report *report, const gnti_raw *raw, char **out);
+
+/* Where features come from when --features is given: another file, or one column a node. */
+typedef enum gnti_features_source {
+    GNTI_FEATURES_NONE,
+    GNTI_FEATURES_FILE,
+    GNTI_FEATURES_IDENTITY
+} gnti_features_source;
+static inline bool gnti_import_features_are(const gntx_import_options *options, gnti_features_source source)
+{
+    const char *text = options->features;
+
+    if (text == NULL || text[0] == '\0')
+        return source == GNTI_FEATURES_NONE;
+    return source == (strcmp(text, "identity") == 0 ? GNTI_FEATURES_IDENTITY : GNTI_FEATURES_FILE);
+}
 
 /* Applies the rules, builds, validates and hashes the dataset, fills the report. `raw` is used up. */
 gnt_status gnti_raw_finish(gnt_context *ctx, gnti_raw *raw, const gntx_import_options *options,

@@ -217,6 +217,27 @@ done:
     return st;
 }
 
+/* One column a node: a network without features of its own learns a vector for each node (Kipf, Welling 2017). */
+static gnt_status identity_features(finisher *f)
+{
+    gnt_status st = GNT_OK;
+    const int64_t n = f->map.num_nodes;
+    gnti_features *x = &f->data->x;
+
+    GNT_CHECK(x->width == 0, GNT_ERR_USAGE,
+              "--features identity does not fit format '%s', which brings %lld features", f->report->format,
+              (long long)x->width);
+    GNT_TRY(gnti_graph_alloc(n, n, n, false, &x->sparse));
+    for (int64_t i = 0; i < n; i++) {
+        x->sparse->offsets[i + 1] = i + 1;
+        x->sparse->columns[i] = (int32_t)i;
+    }
+    x->sparse->offsets[0] = 0;
+    x->rows = x->width = n;
+done:
+    return st;
+}
+
 static gnt_status place_rows(finisher *f)
 {
     gnt_status st = GNT_OK;
@@ -226,6 +247,8 @@ static gnt_status place_rows(finisher *f)
     GNT_TRY(find_rows(f));
     if (raw->x.num_rows > 0 && raw->x.width > 0)
         GNT_TRY(gnti_feature_rows_finish(&raw->x, f->row_of, f->map.num_nodes, &repeated, &f->data->x));
+    if (gnti_import_features_are(f->options, GNTI_FEATURES_IDENTITY))
+        GNT_TRY(identity_features(f));
     if (repeated > 0)
         gnti_text_printf(&raw->notes, "%lld repeated feature values were added up\n", (long long)repeated);
     if (raw->y.count > 0)

@@ -71,6 +71,12 @@ printf 'a 1 0\nb 0 1\nc 1 1\n' >x.csv
 printf 'a red\nb blue\nc red\n' >y.csv
 run 0 import names.csv --features x.csv --labels y.csv -o named.h5 --json
 json 'x["num_features"] == 2 and x["num_classes"] == 2'
+run 0 import names.csv --features identity --labels y.csv -o identity.h5 --json
+json 'x["num_features"] == 3'
+run 0 info identity.h5 --json
+json 'x["num_stored_features"] == 3'
+run 2 import "$fixtures/linqs" --features identity -o never.h5
+err_has "brings" "features"
 for folder in linqs geom ogb sage; do
     run 0 import "$fixtures/$folder" -o "$folder.h5" --json
     json 'x["num_nodes"] == 3 and x["num_classes"] == 2'
