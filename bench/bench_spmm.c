@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CHOICE_CALLS = 8 }; /* a plan tries its column tiles on its first calls */
+
 typedef struct product {
     gnt_dataset *data;
     gnt_device *dev;
@@ -116,6 +118,8 @@ static gnt_status answer(product *p, long long width, int repeats, const char *k
               GNT_ERR_ARG, "a request is WIDTH REPEATS sum|sym, not '%lld %d %s'", width, repeats, kind);
     GNT_TRY(set_width(p, width));
     set_kind(p, strcmp(kind, "sym") == 0);
+    for (int i = 0; i < CHOICE_CALLS; i++)
+        (void)multiply_once(p);
     GNT_CHECK(bench_repeat(multiply_once, p, repeats, &times), GNT_ERR_ARG,
               "%d repeats: 1 to %d, or the product failed: %s", repeats, BENCH_MAX_REPEATS, gnt_last_error());
     printf("{\"width\": %lld, \"kind\": \"%s\", ", width, kind);

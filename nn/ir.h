@@ -77,13 +77,13 @@ typedef struct gnti_value {
 } gnti_value;
 
 /* Floats from one row of activations to the next, for rows of so many: rows of more than 16 begin at a cache line, so that a
- * gather of rows touches no more lines than it must; and no stride is a multiple of 512 bytes, which would bring a tile of
- * columns into few sets of the caches. */
+ * gather of rows touches no more lines than it must; and no stride is a multiple of 256 bytes, which would bring a tile of
+ * columns into few sets of the caches (measured: 64 columns 1.2, 128 and 256 columns 1.4 times slower). */
 static inline int64_t gnti_padded_row(int64_t floats)
 {
     const int64_t lines = (floats + 15) / 16;
 
-    return floats <= 16 ? floats : 16 * (lines % 8 == 0 ? lines + 1 : lines);
+    return floats <= 16 ? floats : 16 * (lines % 4 == 0 ? lines + 1 : lines);
 }
 
 /* The same for a value: features lie as the caller has them, parameters without gaps. */

@@ -19,7 +19,8 @@ extern const gnt_backend gnti_cpu_backend, gnti_ref_backend;
 struct gnt_device {
     const gnt_backend *backend;
     int32_t num_threads;
-    gnti_isa isa; /* never AUTO */
+    gnti_isa isa;         /* never AUTO */
+    gnti_isa product_isa; /* of dense products: isa, or what was quicker below it (the bits are the same) */
     gnti_determinism determinism;
     size_t memory_limit;
     atomic_size_t used_bytes;
@@ -100,7 +101,8 @@ gnt_status cpu_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *ou
 
 /* cpu_*.c: the fast ops; the sparse product: cpu_spmm.h. */
 gnt_status cpu_gemm(gnt_stream *s, const gnt_gemm_args *a);
-void cpu_gemm_single_thread(void); /* once a process: BLAS runs inside our threads */
+void cpu_gemm_single_thread(void);    /* once a process: BLAS runs inside our threads */
+gnti_isa cpu_gemm_isa(gnti_isa best); /* measures for some microseconds */
 gnt_status cpu_norm(gnt_stream *s, const gnt_norm_args *a);
 gnt_status cpu_map(gnt_stream *s, const gnt_map_args *a);
 gnt_status cpu_reduce(gnt_stream *s, const gnt_reduce_args *a);

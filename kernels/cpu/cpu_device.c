@@ -115,6 +115,7 @@ static gnt_status open_as(const gnt_backend *backend, int32_t index, const gnti_
     dev->memory_limit = c->memory_limit;
     atomic_init(&dev->used_bytes, 0);
     GNT_TRY(cpu_isa_choose(c->isa, &dev->isa));
+    dev->product_isa = c->isa == GNTI_ISA_AUTO ? cpu_gemm_isa(dev->isa) : dev->isa;
     cpu_gemm_single_thread();
     *out = dev;
     dev = NULL; /* handed over */
