@@ -201,7 +201,8 @@ static gnt_status report(gnti_check *check, const scan *s)
     GNT_TRY(gnti_json_set_int(check->facts, "num_nonzero_features", s->num_nonzero));
     GNT_TRY(gnti_json_set_int(check->facts, "num_zero_rows", s->num_zero_rows));
     if (x->width == 0) {
-        GNT_TRY(gnti_check_add(check, GNTI_FINDING_WARNING, "import with --features FILE, or with --features identity",
+        GNT_TRY(gnti_check_add(check, GNTI_FINDING_WARNING,
+                               "import with --features FILE, or with --features identity",
                                "there are no features: a model has nothing to start from"));
         return GNT_OK;
     }

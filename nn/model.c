@@ -89,7 +89,9 @@ gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out
     gnt_model_config_init(&defaults);
     config = config != NULL ? config : &defaults;
     GNT_TRY(check_config(config));
-    GNT_CHECK(in_width >= 1, GNT_ERR_FORMAT, "the dataset has no features: import it with --features identity (one column a node) or --features FILE");
+    GNT_CHECK(in_width >= 1, GNT_ERR_FORMAT,
+              "the dataset has no features: import it with --features identity (one column a node) or "
+              "--features FILE");
     GNT_CHECK(out_width != 0, GNT_ERR_FORMAT, "the dataset has no labels: a model needs classes or targets");
     GNT_TRY(gnti_calloc_array(&model, 1));
     GNT_TRY(gnti_arena_create(&model->arena));
