@@ -39,14 +39,30 @@ done:
     return st;
 }
 
+/* The step block has the hyper and all members, as far as the host can see it. */
+static gnt_status check_hyper(const gnt_stream *s, const char *op, const gnt_buffer *step, int32_t hyper,
+                              int64_t members)
+{
+    gnt_status st = GNT_OK;
+    const gnti_step_head *head;
+
+    GNT_TRY(gnti_buffer_check(s, op, "the step block", step, sizeof(gnti_step_head)));
+    head = gnt_buffer_host(step);
+    GNT_CHECK(head == NULL || (hyper < head->num_hypers && members <= head->num_members), GNT_ERR_ARG,
+              "%s: hyper %d of %lld members, the step block has %lld hypers of %lld members", op, hyper,
+              (long long)members, (long long)head->num_hypers, (long long)head->num_members);
+done:
+    return st;
+}
+
 static gnt_status check_dropout(const gnt_stream *s, const char *op, const gnt_dropout *d,
-                                const gnt_buffer *step, int64_t rows)
+                                const gnt_buffer *step, int64_t rows, int64_t members)
 {
     gnt_status st = GNT_OK;
 
     if (d->hyper < 0)
         return GNT_OK;
-    GNT_TRY(gnti_buffer_check(s, op, "the step block", step, sizeof(gnti_step_head)));
+    GNT_TRY(check_hyper(s, op, step, d->hyper, members));
     GNT_CHECK(d->ordinal < 4096, GNT_ERR_ARG, "%s: random op %u, the limit is 4095", op, d->ordinal);
     if (d->row_ids != NULL)
         GNT_TRY(
@@ -73,9 +89,9 @@ static gnt_status check_epilogue(const gnt_stream *s, const char *op, const gnt_
         GNT_TRY(gnti_view_fits(s, op, "gate", e->gate, SHAPE(y->rows, y->members, y->width),
                                GNTI_VIEW_ONE_MEMBER));
         GNT_CHECK(is_float(e->gate->dtype), GNT_ERR_ARG, "%s: gate must be float", op);
-        GNT_TRY(check_dropout(s, op, &e->gate_dropout, e->step, y->rows));
+        GNT_TRY(check_dropout(s, op, &e->gate_dropout, e->step, y->rows, y->members));
     }
-    GNT_TRY(check_dropout(s, op, &e->dropout, e->step, y->rows));
+    GNT_TRY(check_dropout(s, op, &e->dropout, e->step, y->rows, y->members));
 done:
     return st;
 }
@@ -270,7 +286,8 @@ gnt_status gnti_check_map(const gnt_stream *s, const gnt_map_args *a)
     }
     if (a->kind == GNT_MAP_DROPOUT) {
         GNT_CHECK(a->dropout.hyper >= 0, GNT_ERR_ARG, "map: dropout without its hyper");
-        GNT_TRY(check_dropout(s, "map", &a->dropout, a->step, a->arc_rows != NULL ? 0 : full.rows));
+        GNT_TRY(
+            check_dropout(s, "map", &a->dropout, a->step, a->arc_rows != NULL ? 0 : full.rows, full.members));
         GNT_TRY(check_entries(s, a));
     }
 done:
@@ -338,7 +355,7 @@ gnt_status gnti_check_loss(const gnt_stream *s, const gnt_loss_args *a)
     if (a->grad != NULL) {
         GNT_TRY(gnti_view_fits(s, "loss", "grad", a->grad, SHAPE(rows, M, classes), GNTI_VIEW_EXACT));
         GNT_TRY(check_dtype("loss", "grad", a->grad, GNT_F32));
-        GNT_TRY(gnti_buffer_check(s, "loss", "the step block", a->step, sizeof(gnti_step_head)));
+        GNT_TRY(check_hyper(s, "loss", a->step, a->norm_hyper, M));
         GNT_CHECK(a->norm_hyper >= 0, GNT_ERR_ARG, "loss: a gradient needs the hyper of its divisor");
     }
     GNT_TRY(gnti_buffer_check(s, "loss", "stats", a->stats, (size_t)M * 4 * sizeof(double)));
@@ -370,7 +387,7 @@ gnt_status gnti_check_optimizer(const gnt_stream *s, const gnt_optimizer_args *a
         GNT_TRY(gnti_buffer_check(s, op, "moment1", a->moment1, (size_t)end * sizeof(float)));
     if (adam)
         GNT_TRY(gnti_buffer_check(s, op, "moment2", a->moment2, (size_t)end * sizeof(float)));
-    GNT_TRY(gnti_buffer_check(s, op, "the step block", a->step, sizeof(gnti_step_head)));
+    GNT_TRY(check_hyper(s, op, a->step, a->lr_hyper, a->num_members));
     GNT_TRY(gnti_buffer_check(s, op, "bad", a->bad, (size_t)a->num_members * sizeof(int32_t)));
     GNT_CHECK(a->lr_hyper >= 0 && (!adam || (a->corr1_hyper >= 0 && a->corr2_hyper >= 0)), GNT_ERR_ARG,
               "optimizer: hypers of the learning rate and of the corrections are needed");
