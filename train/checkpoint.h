@@ -76,7 +76,7 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
 /* The model card: task, data, split, config, seeds, metrics, software, hardware, limits. */
 gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, const gnti_json *meta, gnti_json **out);
 gnt_status gnti_model_sha256(const gnt_model *model, char out[65]);
-/* ERR_FORMAT with both hashes when data, split or model are others; ERR_USAGE when a setting is. */
+/* checkpoint_compare.c: ERR_FORMAT with both hashes when data, split or model are others; ERR_USAGE when a setting is. */
 gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr);
 
 /* ---- checkpoint.c: a trainer's

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a checkpoint says about itself, as JSON: enough to make the model again, to know whether data, split, model and
  * settings of a later run are the same, and a model card for people.
- *
- * Settings that a later run may change: how long it goes on and where it writes. All others decide what the numbers are.
  */
 #include "train/checkpoint.h"
+#include "train/checkpoint_facts.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -18,7 +17,6 @@ const char *const gnti_act_words[GNTI_NUM_ACT_WORDS] = { "none",       "relu",  
                                                          "leaky-relu", "sigmoid", "tanh" };
 const char *const gnti_norm_words[GNTI_NUM_NORM_WORDS] = { "none", "batch", "layer" };
 const char *const gnti_label_words[GNTI_NUM_LABEL_WORDS] = { "none", "class", "multi", "regression" };
-static const char *const free_settings[] = { "epochs", "run", "checkpoint-every", "resume", "time-limit" };
 
 gnt_status gnti_model_sha256(const gnt_model *model, char out[65])
 {
@@ -40,7 +38,7 @@ done:
     return st;
 }
 
-static gnt_status put_model(const gnt_model *model, gnti_json *meta)
+gnt_status gnti_put_model(const gnt_model *model, gnti_json *meta)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
@@ -65,7 +63,7 @@ done:
     return st;
 }
 
-static gnt_status put_data(const gnt_dataset *data, gnti_json *meta)
+gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL, *names = NULL;
@@ -91,7 +89,7 @@ done:
     return st;
 }
 
-static gnt_status put_split(const gnti_prepared *p, gnti_json *meta)
+gnt_status gnti_put_split(const gnti_prepared *p, gnti_json *meta)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
@@ -108,8 +106,8 @@ done:
 }
 
 /* The text of a setting, "" when a text is not set. Numbers fit into buffer. */
-static gnt_status setting_text(const gnt_option *o, const gnt_trainer_config *config, char *buffer,
-                               size_t bytes, const char **out)
+gnt_status gnti_setting_text(const gnt_option *o, const gnt_trainer_config *config, char *buffer,
+                             size_t bytes, const char **out)
 {
     gnt_status st = GNT_OK;
 
@@ -138,7 +136,7 @@ static gnt_status put_config(const gnt_trainer_config *config, gnti_json *meta)
 
         if (row->kind == GNT_OPTION_KIND_END)
             continue;
-        GNT_TRY(setting_text(row, config, buffer, sizeof buffer, &text));
+        GNT_TRY(gnti_setting_text(row, config, buffer, sizeof buffer, &text));
         GNT_TRY(gnti_json_set_text(o, row->name, text));
     }
 done:
@@ -179,9 +177,9 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
     GNT_TRY(gnti_json_set_int(meta, "position", tr->position));
     GNT_TRY(gnti_json_set_text(meta, "metric", gnti_metric_name(tr->metric)));
     GNT_TRY(gnti_json_set_text(meta, "choices", tr->choices));
-    GNT_TRY(put_model(tr->model, meta));
-    GNT_TRY(put_data(tr->data, meta));
-    GNT_TRY(put_split(&tr->prepared, meta));
+    GNT_TRY(gnti_put_model(tr->model, meta));
+    GNT_TRY(gnti_put_data(tr->data, meta));
+    GNT_TRY(gnti_put_split(&tr->prepared, meta));
     GNT_TRY(put_config(&tr->config, meta));
     GNT_TRY(put_params(tr->params, meta));
     *out = meta;
@@ -238,75 +236,5 @@ gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, const gnti_json *met
     card = NULL;
 done:
     gnti_json_free(&card);
-    return st;
-}
-
-/* meta.section.key of the checkpoint against now; both are shown. */
-static gnt_status compare_hash(const gnti_checkpoint *cp, const gnti_json *now, const char *section,
-                               const char *key, const char *name)
-{
-    gnt_status st = GNT_OK;
-    const char *was = NULL, *is = NULL, *was_name = NULL, *is_name = NULL;
-
-    GNT_CHECK(gnti_json_find(cp->meta, section) != NULL, GNT_ERR_FORMAT,
-              "checkpoint '%s' says nothing about its %s", cp->path, section);
-    GNT_TRY(gnti_json_get_text(gnti_json_find(cp->meta, section), key, &was));
-    GNT_TRY(gnti_json_get_text(gnti_json_find(now, section), key, &is));
-    was_name = gnti_json_to_text(gnti_json_find(gnti_json_find(cp->meta, section), name));
-    is_name = gnti_json_to_text(gnti_json_find(gnti_json_find(now, section), name));
-    GNT_CHECK(
-        strcmp(was, is) == 0, GNT_ERR_FORMAT,
-        "the run was started with %s '%s' (sha256 %s) but now it is '%s' (sha256 %s), checkpoint '%s': take "
-        "another run folder, or --resume never",
-        section, was_name != NULL ? was_name : "", was, is_name != NULL ? is_name : "", is, cp->path);
-done:
-    return st;
-}
-
-/* Whether a setting may be another one than before. The length may, unless the schedule is stretched over it. */
-static bool is_free(const char *name, const gnt_trainer_config *config)
-{
-    const bool stretched =
-        (config->schedule == GNTI_SCHEDULE_COSINE || config->schedule == GNTI_SCHEDULE_WARMUP_COSINE) &&
-        config->schedule_epochs == 0;
-
-    if (strcmp(name, "epochs") == 0 && stretched)
-        return false;
-    for (size_t i = 0; i < sizeof free_settings / sizeof free_settings[0]; i++)
-        if (strcmp(name, free_settings[i]) == 0)
-            return true;
-    return false;
-}
-
-gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr)
-{
-    gnt_status st = GNT_OK;
-    gnti_json *now = NULL;
-    const gnti_json *was = gnti_json_find(cp->meta, "config");
-    char buffer[64];
-
-    GNT_TRY(gnti_json_create_object(&now));
-    GNT_TRY(put_model(tr->model, now));
-    GNT_TRY(put_data(tr->data, now));
-    GNT_TRY(put_split(&tr->prepared, now));
-    GNT_TRY(compare_hash(cp, now, "data", "content_sha256", "path"));
-    GNT_TRY(compare_hash(cp, now, "split", "sha256", "name"));
-    GNT_TRY(compare_hash(cp, now, "model", "sha256", "text"));
-    for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++) {
-        const gnt_option *row = &gnti_trainer_table[i];
-        const char *is = NULL, *then = NULL;
-
-        if (row->kind == GNT_OPTION_KIND_END || is_free(row->name, &tr->config))
-            continue;
-        then = was != NULL ? gnti_json_to_text(gnti_json_find(was, row->name)) : NULL;
-        GNT_TRY(setting_text(row, &tr->config, buffer, sizeof buffer, &is));
-        GNT_CHECK(then == NULL || strcmp(then, is) == 0, GNT_ERR_USAGE,
-                  "the run was started with --%s '%s' but now it is '%s', checkpoint '%s': take another run "
-                  "folder, or "
-                  "--resume never",
-                  row->name, then, is, cp->path);
-    }
-done:
-    gnti_json_free(&now);
     return st;
 }

@@ -366,6 +366,11 @@ static void test_other_data_model_or_setting_is_refused(void **state)
     gnt_assert_ok(gnt_model_create(c.data, "gcn:9, gcn", &model));
     gnt_assert_status(gnt_trainer_create(model, c.data, &c.config, &tr), GNT_ERR_FORMAT);
     gnt_assert_error_has("with model", "gcn:8, gcn", "gcn:9, gcn", "sha256");
+    gnt_model_free(&model);
+    c.model_config.dropout = 0.25;
+    gnt_assert_ok(gnt_model_create_with(c.data, c.text, &c.model_config, &model));
+    gnt_assert_status(gnt_trainer_create(model, c.data, &c.config, &tr), GNT_ERR_FORMAT);
+    gnt_assert_error_has("dropout was 0.4 and is 0.25");
     c.config.lr = 0.06;
     gnt_assert_status(gnt_trainer_create(c.model, c.data, &c.config, &tr), GNT_ERR_USAGE);
     gnt_assert_error_has("--lr", "'0.05'", "'0.06'");

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about a run as members of a JSON object, written into checkpoints (checkpoint_meta.c) and compared with them
+ * (checkpoint_compare.c).
+ */
+#ifndef GNTI_TRAIN_CHECKPOINT_FACTS_H
+#define GNTI_TRAIN_CHECKPOINT_FACTS_H
+
+#include "base/json.h"
+#include "train/prepare.h"
+
+/* meta.model, meta.data, meta.split */
+gnt_status gnti_put_model(const gnt_model *model, gnti_json *meta);
+gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta);
+gnt_status gnti_put_split(const gnti_prepared *p, gnti_json *meta);
+
+/* The text of a setting, "" for a text that is not set; numbers are put into buffer. */
+gnt_status gnti_setting_text(const gnt_option *o, const gnt_trainer_config *config, char *buffer,
+                             size_t bytes, const char **out);
+
+#endif
