@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation and prediction of trained runs: the trainer's own figures come out again, every node is listed under the
- * user's id and in the user's order, other graphs are taken when they fit, nothing half-written stays. */
+ * user's id and in the user's order, other graphs are taken when they fit, nothing half-written stays.
+ * timeout: 600
+ */
 #include "tests/support/train_case.h"
 
 #include <gnntrain/experimental.h>

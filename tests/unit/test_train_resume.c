@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Run folders and checkpoints: a resumed run equals an uninterrupted one bit for bit wherever it stopped, damaged files,
- * other data, models and settings, full disks, folders without permission, failing allocations. */
+ * other data, models and settings, full disks, folders without permission, failing allocations.
+ * timeout: 600
+ */
 #include "tests/support/train_case.h"
 
 #include <gnntrain/experimental.h>
