@@ -21,7 +21,7 @@ def cost(f, kind, hidden):
 def results(f, level, ways):
     data = f.folder / "graph.h5"
     if not data.exists():
-        f.gnntrain("generate", "sbm", "--nodes", 3000, "--seed", 4, "-o", data)
+        f.gnntrain("generate", "csbm", "--nodes", 3000, "--seed", 4, "-o", data)
     found = {}
     for name, options, environment in ways:
         run = f.train(data, "--model", "gcn:32:norm=batch, gcn", "--dropout", 0.5, "--epochs", 20, "--seed", 9,

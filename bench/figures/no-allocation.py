@@ -20,7 +20,7 @@ def measure(f):
     if not spy.exists():
         raise figure.Missing(f"no '{spy}': build with -DGNT_TESTS=ON")
     data = f.folder / "graph.h5"
-    f.gnntrain("generate", "sbm", "--nodes", 2000, "--seed", 1, "-o", data)
+    f.gnntrain("generate", "csbm", "--nodes", 2000, "--seed", 1, "-o", data)
     for model in MODELS:
         if f.wants(model):
             counts = [requests(f, spy, data, model, epochs) for epochs in (20, 40)]
