@@ -22,6 +22,14 @@ typedef struct cpu_draw {
     int64_t first_id;
 } cpu_draw;
 
+typedef struct cpu_entries {
+    const int32_t *rows, *columns;
+    const float *a;
+    float *y;
+    int64_t num, a_step, y_step;
+    bool accumulate;
+} cpu_entries;
+
 enum { CPU_TILE = 256 }; /* columns that a kernel takes at once; also the size of its buffers on the stack */
 
 /* Rows of one member, columns from first_column (a multiple of 4) on, at most CPU_TILE of them:
@@ -68,6 +76,8 @@ typedef struct cpu_kernels {
      * out is (num_rows, 4 num_quads). */
     void (*draw_words)(const cpu_draw *d, int64_t first_row, int64_t num_rows, uint32_t first_quad,
                        uint32_t num_quads, uint32_t *out);
+    /* Dropout of n stored entries, entry e at (rows[e], columns[e]). */
+    void (*drop_entries)(const cpu_draw *d, const cpu_entries *e);
     void (*epilogue)(const cpu_epilogue_block *e);
     void (*map)(const cpu_map_row *m);
     /* y[c] = keep ? a[c] scale : 0, or +=: columns first_column (a multiple of 4) on of one row */

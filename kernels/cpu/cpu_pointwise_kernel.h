@@ -95,6 +95,35 @@ KERNEL static void draw_words(const cpu_draw *d, int64_t first_row, int64_t num_
     }
 }
 
+/* Stored entries, 16 at a time; each draws the four words of its quad and uses one. */
+KERNEL static void drop_entries(const cpu_draw *d, const cpu_entries *e)
+{
+    for (int64_t at = 0; at < e->num; at += LANES) {
+        const int64_t n = e->num - at < LANES ? e->num - at : LANES;
+        uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
+
+        for (int64_t i = 0; i < LANES; i++) {
+            const int64_t k = at + (i < n ? i : 0), r = e->rows[k];
+            const int64_t id = d->row_ids != NULL ? d->row_ids[r] : d->first_id + r;
+
+            c0[i] = (uint32_t)e->columns[k] >> 2;
+            c1[i] = (uint32_t)id;
+            c2[i] = (uint32_t)GNTI_DRAW_DROPOUT << 28 | d->ordinal << 16 |
+                    ((uint32_t)((uint64_t)id >> 32) & 0xffffu);
+            c3[i] = d->step;
+        }
+        philox_lanes(c0, c1, c2, c3, d->key);
+        for (int64_t i = 0; i < n; i++) {
+            const uint32_t *words[4] = { c0, c1, c2, c3 };
+            const bool keep = !d->drop_all && words[e->columns[at + i] & 3][i] >= d->threshold;
+            const float v = keep ? e->a[(at + i) * e->a_step] * d->scale : 0.0f;
+            float *y = e->y + (at + i) * e->y_step;
+
+            *y = e->accumulate ? *y + v : v;
+        }
+    }
+}
+
 /* v = keep ? v scale : 0 for one row of words. */
 KERNEL CPU_INLINE void drop_row(const cpu_draw *d, const uint32_t *words, float *v, int64_t n)
 {
@@ -463,6 +492,7 @@ KERNEL static void sgd(const cpu_adam *p, bool nesterov, float *w, const float *
 }
 
 #define KERNEL_TABLE                                                                                         \
-    .draw_words = draw_words, .epilogue = epilogue, .map = map, .dropout = dropout, .add_to = add_to,        \
-    .sum_rows = sum_rows, .dot_rows = dot_rows, .dot = dot, .softmax = softmax, .scale_to = scale_to,        \
-    .column_loss = column_loss, .adam = adam, .sgd = sgd, .squares = squares
+    .draw_words = draw_words, .drop_entries = drop_entries, .epilogue = epilogue, .map = map,                \
+    .dropout = dropout, .add_to = add_to, .sum_rows = sum_rows, .dot_rows = dot_rows, .dot = dot,            \
+    .softmax = softmax, .scale_to = scale_to, .column_loss = column_loss, .adam = adam, .sgd = sgd,          \
+    .squares = squares
