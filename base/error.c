@@ -94,6 +94,7 @@ void gnti_error_prefix(const char *format, ...)
 {
     char text[GNTI_ERROR_TEXT_BYTES];
     va_list args;
+    size_t left, old;
     int n;
 
     va_start(args, format);
@@ -101,7 +102,11 @@ void gnti_error_prefix(const char *format, ...)
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof text)
         return;
-    strncat(text, g_record.text, sizeof text - (size_t)n - 1);
+    left = sizeof text - (size_t)n - 1;
+    old = strlen(g_record.text);
+    old = old < left ? old : left;
+    memcpy(text + n, g_record.text, old);
+    text[(size_t)n + old] = '\0';
     memcpy(g_record.text, text, sizeof text);
 }
 
