@@ -89,9 +89,12 @@ gnt_status gnti_buffer_wrap(gnt_device *dev, const void *host, size_t bytes, gnt
 {
     gnt_status st = GNT_OK;
 
-    GNT_CHECK(BACKEND(dev)->wrap != NULL, GNT_ERR_UNSUPPORTED, "backend '%s' does not read host memory",
-              BACKEND(dev)->name);
-    GNT_TRY(BACKEND(dev)->wrap(dev, (void *)(uintptr_t)host, bytes, out));
+    void *memory = (void *)(uintptr_t)host; /* the backend only reads it */
+
+    GNT_CHECK(host != NULL, GNT_ERR_ARG, "a buffer over no memory");
+    GNT_CHECK(BACKEND(dev)->host_buffer != NULL, GNT_ERR_UNSUPPORTED,
+              "backend '%s' does not read host memory", BACKEND(dev)->name);
+    GNT_TRY(BACKEND(dev)->host_buffer(dev, bytes, &memory, out));
 done:
     return st;
 }

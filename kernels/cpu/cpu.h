@@ -84,8 +84,7 @@ gnt_status cpu_open(int32_t index, const gnti_device_config *config, gnt_device 
 gnt_status ref_open(int32_t index, const gnti_device_config *config, gnt_device **out);
 void cpu_close(gnt_device *dev);
 gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
-gnt_status cpu_host_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host);
-gnt_status cpu_wrap(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out);
+gnt_status cpu_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out);
 void cpu_free(gnt_buffer *buf);
 /* GNT_MAP_DROPOUT of stored entries. */
 void cpu_map_entries(gnt_stream *s, const gnt_map_args *a);

@@ -160,22 +160,18 @@ done:
     return st;
 }
 
-gnt_status cpu_host_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out, void **host)
-{
-    const gnt_status st = cpu_alloc(dev, bytes, out);
-
-    if (st == GNT_OK)
-        *host = (*out)->head.host;
-    return st;
-}
-
-gnt_status cpu_wrap(gnt_device *dev, void *host, size_t bytes, gnt_buffer **out)
+gnt_status cpu_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
     gnt_buffer *buf = NULL;
 
+    if (*host == NULL) {
+        GNT_TRY(cpu_alloc(dev, bytes, out));
+        *host = (*out)->head.host;
+        return GNT_OK;
+    }
     GNT_TRY(gnti_calloc_bytes((void **)&buf, sizeof *buf));
-    buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes, .host = host };
+    buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes, .host = *host };
     buf->wrapped = true;
     *out = buf;
 done:

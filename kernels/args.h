@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of the math ops of the backend table: what an op computes, formulas, shapes, and what may be NULL.
+ *
+ * Views are include/gnntrain/op.h's. Random numbers: base/philox.h, hypers: kernels/step.h. Order of sums: over rows by a
+ * fixed binary tree of blocks of 1024, along a row one accumulator per 4096 entries (docs/design.md). Every op has a slow
+ * twin in cpu/ref_*.c.
+ */
+#ifndef GNTI_KERNELS_ARGS_H
+#define GNTI_KERNELS_ARGS_H
+
+#include <gnntrain/op.h>
+
+#include "kernels/step.h"
+
+/* What dispatch.c counts on every stream: calls, host seconds, and the work by cost.h. */
+typedef enum gnti_op_kind {
+    GNTI_OP_GEMM,
+    GNTI_OP_SPMM,
+    GNTI_OP_NORM,
+    GNTI_OP_MAP,
+    GNTI_OP_REDUCE,
+    GNTI_OP_GATHER,
+    GNTI_OP_LOSS,
+    GNTI_OP_OPTIMIZER,
+    GNTI_OP_CHAIN,
+    GNTI_OP_NUM_KINDS
+} gnti_op_kind;
+
+/* The tree over row blocks: blocks [a, b) split at a + the largest power of two < b - a. block_start NULL: ranges of
+ * 1024 rows; else (num_blocks + 1) first rows (chunks of a partition). */
+enum { GNTI_TREE_ROWS = 1024, GNTI_ROW_ENTRIES = 4096 };
+typedef struct gnt_row_tree {
+    int64_t num_rows, num_blocks;
+    const int64_t *block_start;
+} gnt_row_tree;
+
+typedef enum gnt_activation {
+    GNT_ACT_NONE,
+    GNT_ACT_RELU,
+    GNT_ACT_ELU,
+    GNT_ACT_LEAKY_RELU,
+    GNT_ACT_SIGMOID,
+    GNT_ACT_TANH
+} gnt_activation;
+
+/* Random keep of an element: hyper `hyper` of the step block holds p per member, keys too; row r draws with the id
+ * row_ids[r] (int64 buffer), or r when row_ids is NULL. hyper < 0: no dropout. */
+typedef struct gnt_dropout {
+    int32_t hyper;
+    uint32_t ordinal;
+    const gnt_buffer *row_ids;
+    int64_t first_row; /* row r of the views is row first_row + r here (a block of a chain) */
+} gnt_dropout;
+
+/* What is done to each value before it is stored, in this order; all zero with dropout.hyper = -1 means nothing:
+ *   v = alpha row_scale[r] product + beta old; v += bias[c]; v = act(v); v = dropout(v);
+ *   v *= gate_act'(gate) [and the gate's dropout factor]
+ * (row_scale belongs to the product, so that gradients of scaled aggregations can be added up).
+ * The gate is the *output* of an earlier activation (then dropout, if gate_dropout.hyper >= 0), so that a backward
+ * product can pass through activation and dropout without an array of its own (RELU with dropout needs no draw: a kept
+ * positive element is what is not 0 in the gate). */
+typedef struct gnt_epilogue {
+    const gnt_mat_view *row_scale; /* (rows, shared, 1) */
+    const gnt_mat_view *bias;      /* (1, M, width) */
+    gnt_activation act;
+    float act_alpha; /* slope of LEAKY_RELU, alpha of ELU */
+    gnt_dropout dropout;
+    const gnt_mat_view *gate;
+    gnt_activation gate_act;
+    float gate_alpha;
+    gnt_dropout gate_dropout;
+    const gnt_buffer *step; /* step block; needed by dropout */
+} gnt_epilogue;
+
+#define GNT_EPILOGUE_NONE ((gnt_epilogue){ .dropout = { .hyper = -1 }, .gate_dropout = { .hyper = -1 } })
+
+typedef struct gnt_gemm_args { /* c[m] = alpha op(a[m]) op(b[m]) + beta c[m]; a shared operand broadcasts */
+    gnt_mat_view a, b, c;
+    bool trans_a, trans_b;
+    float alpha, beta;            /* constants of the program; what may change is a hyper */
+    const gnt_row_tree *row_tree; /* the order of the sum over rows (trans_a); else NULL */
+    gnt_epilogue epilogue;
+} gnt_gemm_args;
+
+/* A plan borrows the host CSR, which must live as long; devices copy what they need. rows are outputs. */
+typedef struct gnt_spmm_plan_args {
+    int64_t num_rows, num_cols, num_arcs;
+    const int64_t *offsets;
+    const int32_t *columns;
+    const float *weights;       /* (num_arcs) or NULL: all 1 */
+    int64_t first_row, end_row; /* a range of output rows; 0, num_rows: all */
+    int64_t max_width;          /* widest g * width */
+} gnt_spmm_plan_args;
+
+typedef struct gnt_spmm_plan gnt_spmm_plan;
+
+/* y_i = self_i s_i x_i + sum_j w_ij s_j x_j, then the epilogue (row_scale is the destination's scale).
+ * s = src_scale or 1. The self term comes first; x_i is row i of x. MAX takes the largest term instead of the sum, the
+ * first one on ties, 0 when there is none. */
+typedef enum gnt_self_kind { GNT_SELF_NONE, GNT_SELF_ONE, GNT_SELF_VECTOR } gnt_self_kind;
+/* Rows without their own row in x (x.rows <= i, bipartite blocks) have no self term. MAX with a self VECTOR: x_i takes part
+ * where self_i != 0. MAX_GRAD, on the transposed plan: y_j = sum of the x_i (self, then arcs) with arg(i, m, c) == j;
+ * arg, read here, is what MAX wrote. x and y may have different g. */
+typedef enum gnt_spmm_reduce { GNT_SPMM_SUM, GNT_SPMM_MAX, GNT_SPMM_MAX_GRAD } gnt_spmm_reduce;
+typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per block of members */
+    gnt_mat_view x, y;
+    gnt_spmm_reduce reduce;
+    gnt_self_kind self_kind;
+    const gnt_mat_view *self;       /* (rows, shared, 1) for VECTOR */
+    const gnt_mat_view *src_scale;  /* (cols, shared, 1) or NULL */
+    const gnt_mat_view *arc_weight; /* (arcs, M, 1), or NULL: the plan's weights */
+    const gnt_mat_view *arg;        /* MAX: int32 winners' columns, -1 for an empty row; or NULL */
+    float alpha, beta;
+    gnt_epilogue epilogue;
+} gnt_spmm_args;
+
+typedef struct gnt_attend_args gnt_attend_args; /* attention arrives with the layers that need it */
+
+typedef enum gnt_norm_kind { GNT_NORM_BATCH, GNT_NORM_LAYER } gnt_norm_kind;
+/* y = gamma (x - mean) rstd + beta. BATCH: mean, rstd (1, M, width) over rows (Ioffe, Szegedy 2015), biased variance;
+ * LAYER: (rows, M, 1) over columns (Ba, Kiros, Hinton 2016). training = false with BATCH: mean and var are read from
+ * running_* (backward too). Running variance takes the unbiased one, as PyTorch. Backward: dx, dgamma, dbeta from dy, x
+ * and the saved mean, rstd. gamma, beta, dgamma, dbeta with buf NULL: absent. */
+typedef struct gnt_norm_args {
+    gnt_norm_kind kind;
+    bool backward, training;
+    gnt_mat_view x, y, gamma, beta, mean, rstd;
+    const gnt_mat_view *running_mean, *running_var; /* (1, M, width), updated when training, NULL: none */
+    float momentum, eps;
+    gnt_mat_view dy, dx, dgamma, dbeta;
+    bool accumulate_dx;
+    const gnt_row_tree *row_tree;
+} gnt_norm_args;
+
+typedef enum gnt_map_kind {
+    GNT_MAP_FILL,     /* y = alpha */
+    GNT_MAP_COPY,     /* y = alpha a */
+    GNT_MAP_ADD,      /* y = alpha a + beta b */
+    GNT_MAP_MUL,      /* y = alpha a b */
+    GNT_MAP_ACT,      /* y = act(a) */
+    GNT_MAP_ACT_GRAD, /* y = a act'(.), b is the activation's output */
+    GNT_MAP_DROPOUT   /* y = keep a / (1 - p); forward and backward alike */
+} gnt_map_kind;
+/* A DROPOUT of the stored entries of a sparse matrix has one row an entry, width 1; entry e draws with the row id of
+ * arc_rows[e] and column arc_columns[e] (int32), as the dense matrix would; a shared a gives a y of M members.
+ * b broadcasts when it has one row, one column, or is shared by members. accumulate: y += instead of y =. */
+typedef struct gnt_map_args {
+    gnt_map_kind kind;
+    gnt_mat_view a, b, y;
+    float alpha, beta;
+    gnt_activation act;
+    float act_alpha;
+    gnt_dropout dropout;
+    const gnt_buffer *arc_rows, *arc_columns; /* NULL: an ordinary matrix */
+    const gnt_buffer *step;
+    bool accumulate;
+} gnt_map_args;
+
+typedef enum gnt_reduce_kind {
+    GNT_REDUCE_SUM_ROWS, /* y (1, M, width) = sum_r a */
+    GNT_REDUCE_DOT_ROWS, /* y (1, M, width) = sum_r a b */
+    GNT_REDUCE_DOT_COLS, /* y (rows, M, 1)  = sum_c a b */
+    GNT_REDUCE_DOT_ALL   /* y (1, M, 1)     = sum_r sum_c a b */
+} gnt_reduce_kind;
+typedef struct gnt_reduce_args {
+    gnt_reduce_kind kind;
+    gnt_mat_view a, b, y; /* b broadcasts as in gnt_map_args */
+    const gnt_row_tree *row_tree;
+    bool accumulate;
+} gnt_reduce_args;
+
+/* y[r] = x[index[r]], ERR_ARG when it lies outside x; index is an int32 buffer of y.rows. Its gradient is an spmm by the transposed index. */
+typedef struct gnt_rows_args {
+    gnt_mat_view x, y;
+    const gnt_buffer *index;
+    bool accumulate;
+} gnt_rows_args;
+
+typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_loss_kind;
+/* Loss and its gradient in one pass. Row r of member m has the weight w = weight(r, m) [times class_weight of its
+ * label], 0: not in the loss (and its label is not looked at, its gradient is 0). A label outside 0..C-1 with w > 0 is
+ * ERR_ARG. BCE and MSE: l is the sum over columns of class_weight[c] l_c; nothing counts as right. grad = w (dl/dz) norm[m], with norm the hyper `norm_hyper` (1 / sum of weights, or 1 / (sum
+ * of weights * C) for BCE and MSE). stats (M, 4) float64: sum w l, sum w, sum w [argmax right], rows with w > 0; sums over rows by the tree. */
+typedef struct gnt_loss_args {
+    gnt_loss_kind kind;
+    gnt_mat_view logits, weight;
+    const gnt_buffer *labels;         /* int32 (rows) for SOFTMAX */
+    gnt_mat_view target;              /* (rows, shared, C) float for BCE, MSE */
+    const gnt_mat_view *class_weight; /* (1, M or shared, C) or NULL */
+    int32_t norm_hyper;
+    const gnt_mat_view *grad; /* NULL: loss only */
+    gnt_buffer *stats;
+    const gnt_buffer *step;
+    const gnt_row_tree *row_tree;
+} gnt_loss_args;
+
+/* One kernel over the packed arena of all parameters: segment s holds member m at offset + m * count (floats). */
+typedef struct gnt_param_segment {
+    int64_t offset, count;
+    int32_t decay_hyper; /* -1: no decay */
+} gnt_param_segment;
+typedef enum gnt_optimizer_kind {
+    GNT_OPTIMIZER_SGD,
+    GNT_OPTIMIZER_ADAM,
+    GNT_OPTIMIZER_ADAMW
+} gnt_optimizer_kind;
+/* Formulas as PyTorch (docs/models.md). corr1 = 1 - b1^t, corr2 = 1 - b2^t are hypers. Members with live 0 keep
+ * weights and moments. bad (M) int32: 1 + segment of the first gradient that is not finite, else 0; that member keeps its
+ * weights. clip_hyper: largest norm of a member's whole gradient, < 0: none, value 0: none. */
+typedef struct gnt_optimizer_args {
+    gnt_optimizer_kind kind;
+    bool nesterov;
+    double beta1, beta2, eps; /* as PyTorch: 1 - 0.999f is 1.3e-5 off. beta1 is the momentum of SGD */
+    gnt_buffer *weights, *grads, *moment1, *moment2;
+    const gnt_param_segment *segments;
+    int32_t num_segments, num_members;
+    int32_t lr_hyper, corr1_hyper, corr2_hyper, clip_hyper;
+    const gnt_buffer *step;
+    gnt_buffer *bad;
+} gnt_optimizer_args;
+
+typedef struct gnt_copy_args {
+    gnt_buffer *dst;
+    size_t dst_offset;
+    const gnt_buffer *src;
+    size_t src_offset, bytes;
+} gnt_copy_args;
+
+/* A chain: ops in order on the same num_rows rows, done block of rows by block, so that what one writes is still in the
+ * cache when the next reads it. Results are those of the ops one after another. Allowed are GEMM and SPMM that write these
+ * rows, MAP on them, and sums over them by the default tree: GEMM with trans_a, REDUCE to one row. No op reads a sum that the
+ * chain makes, no SPMM gathers rows that it writes, and two views share memory only row by row. */
+typedef struct gnt_chain_op {
+    gnti_op_kind kind;
+    const gnt_spmm_plan *plan; /* SPMM */
+    union {
+        const gnt_gemm_args *gemm;
+        const gnt_spmm_args *spmm;
+        const gnt_map_args *map;
+        const gnt_reduce_args *reduce;
+    } a;
+} gnt_chain_op;
+typedef struct gnt_chain_args {
+    const gnt_chain_op *ops;
+    int32_t num_ops;
+    int64_t num_rows;
+} gnt_chain_args;
+
+#endif
