@@ -225,3 +225,14 @@ int64_t gntx_peak_bytes(void)
     gnti_alloc_get_stats(&stats);
     return (int64_t)stats.peak_bytes;
 }
+
+gnt_status gntx_check_output(const char *output, const char *const *inputs, int num_inputs)
+{
+    gnt_status st = GNT_OK;
+
+    for (int i = 0; i < num_inputs; i++)
+        GNT_CHECK(inputs[i] == NULL || !gnti_file_same(output, inputs[i]), GNT_ERR_USAGE,
+                  "'%s' is read and would be overwritten: give the output another name", output);
+done:
+    return st;
+}

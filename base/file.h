@@ -41,6 +41,9 @@ gnt_status gnti_file_write_all(const char *path, const void *bytes, size_t count
 gnt_status gnti_file_read_all(const char *path, size_t max_bytes, char **out, size_t *out_bytes);
 
 bool gnti_file_exists(const char *path);
+
+/* Whether both names lead to one file, through links too. */
+bool gnti_file_same(const char *a, const char *b);
 gnt_status gnti_file_size(const char *path, int64_t *out);
 
 /* The folder and those above it; fine when it is there. */

@@ -50,7 +50,7 @@ static gnt_status set_value(gnti_json *object, const char *key, json_t *value)
 {
     gnt_status st = GNT_OK;
 
-    GNT_CHECK(value != NULL, GNT_ERR_ARG, "JSON member '%s': text is not UTF-8, or no memory", key);
+    GNT_CHECK(value != NULL, GNT_ERR_ARG, "JSON member '%s': no memory", key);
     GNT_CHECK(json_object_set_new(peek(object), key, value) == 0, GNT_ERR_ARG,
               "JSON member '%s': not an object, key not UTF-8, or no memory", key);
 done:
@@ -61,7 +61,7 @@ static gnt_status append_value(gnti_json *array, json_t *value)
 {
     gnt_status st = GNT_OK;
 
-    GNT_CHECK(value != NULL, GNT_ERR_ARG, "JSON item: text is not UTF-8, or no memory");
+    GNT_CHECK(value != NULL, GNT_ERR_ARG, "JSON item: no memory");
     GNT_CHECK(json_array_append_new(peek(array), value) == 0, GNT_ERR_ARG,
               "JSON item: not an array, or no memory");
 done:
@@ -73,9 +73,18 @@ static json_t *number_value(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* Names of files and words of other programs may be of any bytes: what is no UTF-8 becomes '?'. */
 static json_t *text_value(const char *value)
 {
-    return value == NULL ? json_null() : json_string(value);
+    json_t *text = value == NULL ? json_null() : json_string(value);
+    char *copy = NULL;
+
+    if (text == NULL && gnti_strdup(&copy, value) == GNT_OK) {
+        gnti_make_utf8(copy);
+        text = json_string(copy);
+        gnti_free(copy);
+    }
+    return text;
 }
 
 gnt_status gnti_json_set_int(gnti_json *object, const char *key, int64_t value)

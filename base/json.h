@@ -21,7 +21,8 @@ gnt_status gnti_json_create_object(gnti_json **out);
 gnt_status gnti_json_create_array(gnti_json **out);
 void gnti_json_free(gnti_json **root);
 
-/* Members of an object; a key that is there already is replaced. Text must be UTF-8; NULL becomes null. */
+/* Members of an object; a key that is there already is replaced. Bytes of a text that are no UTF-8
+ * become '?'; NULL becomes null. */
 gnt_status gnti_json_set_int(gnti_json *object, const char *key, int64_t value);
 gnt_status gnti_json_set_number(gnti_json *object, const char *key, double value);
 gnt_status gnti_json_set_bool(gnti_json *object, const char *key, bool value);

@@ -64,6 +64,13 @@ bool gnti_file_exists(const char *path)
     return stat(path, &s) == 0;
 }
 
+bool gnti_file_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 gnt_status gnti_file_size(const char *path, int64_t *out)
 {
     struct stat s;

@@ -257,3 +257,49 @@ void gnti_format_float(float value, char out[GNTI_NUMBER_BYTES])
             return;
     }
 }
+
+/* Bytes of the character at p, 0 when it is none: too long a form, a surrogate, beyond U+10FFFF, cut, zero. */
+static size_t character_bytes(const unsigned char *p, size_t room)
+{
+    static const uint32_t least[] = { 0, 1, 0x80, 0x800, 0x10000 };
+    const size_t length = p[0] < 0x80   ? 1
+                          : p[0] < 0xc0 ? 0
+                          : p[0] < 0xe0 ? 2
+                          : p[0] < 0xf0 ? 3
+                          : p[0] < 0xf8 ? 4
+                                        : 0;
+    uint32_t code = length > 1 ? p[0] & (0x7fu >> length) : p[0];
+
+    if (length > room)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (p[i] & 0x3fu);
+    }
+    return code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0 : length;
+}
+
+bool gnti_is_utf8(const char *text, size_t length)
+{
+    size_t bytes;
+
+    for (size_t at = 0; at < length; at += bytes) {
+        bytes = character_bytes((const unsigned char *)text + at, length - at);
+        if (bytes == 0)
+            return false;
+    }
+    return true;
+}
+
+void gnti_make_utf8(char *text)
+{
+    const size_t length = strlen(text);
+    size_t bytes;
+
+    for (size_t at = 0; at<length; at += bytes> 0 ? bytes : 1) {
+        bytes = character_bytes((unsigned char *)text + at, length - at);
+        if (bytes == 0)
+            text[at] = '?';
+    }
+}

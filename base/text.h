@@ -30,6 +30,12 @@ void gnti_text_vprintf(gnti_text *t, const char *format, va_list args);
 gnt_status gnti_text_take(gnti_text *t, char **out);
 void gnti_text_free(gnti_text *t);
 
+/* Whether all of it is UTF-8 without zero bytes. */
+bool gnti_is_utf8(const char *text, size_t length);
+
+/* Puts a '?' over each byte of a string that is no UTF-8. */
+void gnti_make_utf8(char *text);
+
 /* Moves begin and end inwards over spaces, tabs, CR and LF. */
 void gnti_trim(const char **begin, const char **end);
 

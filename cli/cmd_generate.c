@@ -17,7 +17,10 @@ static gnt_status run(cli_call *call)
     GNT_TRY(gnt_dataset_save(data, output->output));
     GNT_TRY(gntx_json_set_text(report, "file", output->output));
     GNT_TRY(cli_print_facts(report));
-    cli_say("next: gnntrain train %s --model 'gcn:16, gcn'", output->output);
+    cli_say(gnt_dataset_num_features(data) > 0 && gnt_dataset_num_classes(data) > 0
+                ? "next: gnntrain train %s --model 'gcn:16, gcn'"
+                : "next: gnntrain info %s",
+            output->output);
 done:
     gntx_json_free(&report);
     gnt_dataset_free(&data);

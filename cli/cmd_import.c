@@ -14,6 +14,9 @@ static gnt_status run(cli_call *call)
     gntx_json *report = NULL;
 
     GNT_TRY(cli_require_output(output));
+    GNT_TRY(gntx_check_output(output->output, (const char *const *)call->arguments, call->num_arguments));
+    GNT_TRY(
+        gntx_check_output(output->output, (const char *const[]){ options->features, options->labels }, 2));
     GNT_TRY(gnt_context_create("device=cpu", &ctx));
     GNT_TRY(
         gntx_import(ctx, (const char *const *)call->arguments, call->num_arguments, options, &data, &report));

@@ -142,10 +142,10 @@ static gnt_status check_split(gnti_check *c, const gnti_split *s, gnti_json *fac
 {
     gnt_status st = GNT_OK;
     gnti_json *to;
-    char fix[512];
+    const char *path = c->data->path != NULL ? c->data->path : "FILE";
+    char fix[1024];
 
-    snprintf(fix, sizeof fix, "gnntrain split %s --name '%s' --replace",
-             c->data->path != NULL ? c->data->path : "FILE", s->name);
+    snprintf(fix, sizeof fix, "gnntrain split %s --name '%s' --replace -o %s", path, s->name, path);
     GNT_TRY(gnti_json_set_object(facts, s->name, &to));
     for (int part = 0; part < 3; part++)
         GNT_TRY(gnti_json_set_int(to, PARTS[part], s->num_nodes[part]));
@@ -162,12 +162,13 @@ gnt_status gnti_check_splits(gnti_check *c)
 {
     gnt_status st = GNT_OK;
     gnti_json *facts;
-    char fix[512];
+    const char *path = c->data->path != NULL ? c->data->path : "FILE";
+    char fix[1024];
 
     GNT_TRY(gnti_json_set_object(c->facts, "splits", &facts));
     for (int64_t i = 0; i < c->data->num_splits; i++)
         GNT_TRY(check_split(c, &c->data->splits[i], facts));
-    snprintf(fix, sizeof fix, "gnntrain split %s", c->data->path != NULL ? c->data->path : "FILE");
+    snprintf(fix, sizeof fix, "gnntrain split %s -o %s", path, path);
     if (c->data->num_splits == 0 && c->data->y.kind != GNT_LABELS_NONE)
         GNT_TRY(gnti_check_add(c, GNTI_FINDING_WARNING, fix, "there is no split: training needs one"));
 done:

@@ -167,8 +167,9 @@ gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, co
         gnti_text_printf(&names, "%s%s", i > 0 ? ", " : "", data->splits[i].name);
     }
     GNT_CHECK(data->num_splits > 0, GNT_ERR_USAGE,
-              "'%s' has no split: make one with 'gnntrain split %s --kind per-class'",
-              data->path != NULL ? data->path : "the dataset", data->path != NULL ? data->path : "FILE");
+              "'%s' has no split: make one with 'gnntrain split %s --kind stratified -o %s'",
+              data->path != NULL ? data->path : "the dataset", data->path != NULL ? data->path : "FILE",
+              data->path != NULL ? data->path : "FILE");
     GNT_TRY(gnti_text_take(&names, &list));
     GNT_FAIL(GNT_ERR_USAGE, "'%s' has no split '%s', it has %s: name one with --split",
              data->path != NULL ? data->path : "the dataset", wanted, list);

@@ -6,6 +6,8 @@
  */
 #include "datasets/h5_text.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 bool gnti_h5_names_add(gnti_h5_names *list, const char *name)
@@ -42,43 +44,13 @@ done:
     return st;
 }
 
-/* Bytes of the character at p, 0 when it is none: too long a form, a surrogate, beyond U+10FFFF. */
-static int character_bytes(const unsigned char *p)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    const int length = p[0] < 0x80   ? 1
-                       : p[0] < 0xc0 ? 0
-                       : p[0] < 0xe0 ? 2
-                       : p[0] < 0xf0 ? 3
-                       : p[0] < 0xf8 ? 4
-                                     : 0;
-    uint32_t code = length > 1 ? p[0] & (0x7fu >> length) : p[0];
-
-    for (int i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80) /* a zero byte ends here too */
-            return 0;
-        code = code << 6 | (p[i] & 0x3fu);
-    }
-    if (length > 1 && (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)))
-        return 0;
-    return length;
-}
-
 gnt_status gnti_h5_check_utf8(const gnti_h5 *file, const char *path, char *const *texts, int64_t num)
 {
     gnt_status st = GNT_OK;
 
-    for (int64_t i = 0; i < num; i++) {
-        const unsigned char *p = (const unsigned char *)texts[i];
-
-        while (*p != 0) {
-            const int length = character_bytes(p);
-
-            GNT_CHECK(length > 0, GNT_ERR_FORMAT, "text %lld at '%s' of file '%s' is not UTF-8", (long long)i,
-                      path, gnti_h5_path(file));
-            p += length;
-        }
-    }
+    for (int64_t i = 0; i < num; i++)
+        GNT_CHECK(gnti_is_utf8(texts[i], strlen(texts[i])), GNT_ERR_FORMAT,
+                  "text %lld at '%s' of file '%s' is not UTF-8", (long long)i, path, gnti_h5_path(file));
 done:
     return st;
 }

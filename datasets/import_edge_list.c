@@ -250,8 +250,7 @@ static gnt_status read_id(edge_list *e, const gnti_token *t, int64_t *out)
 
     GNT_CHECK(t->length > 0, GNT_ERR_FORMAT, "%s: an id is empty", gnti_reader_where(r));
     if (e->text_ids) {
-        GNT_CHECK(memchr(t->text, '\0', t->length) == NULL, GNT_ERR_FORMAT, "%s: a zero byte in an id",
-                  gnti_reader_where(r));
+        GNT_TRY(gnti_reader_check_name(r, "node id", t));
         GNT_TRY(gnti_string_table_add(&e->raw->names, t->text, t->length, out));
         goto done;
     }

@@ -68,6 +68,8 @@ static gnt_status read_node(geom_gcn *g, int64_t *num_features)
               "%s: id '%s' is no number from 0", gnti_reader_where(r), gnti_reader_show(r, &id));
     GNT_TRY(gnti_raw_add_node(g->raw, number));
     GNT_TRY(read_features(g, &features, num_features));
+    if (label.length > 0)
+        GNT_TRY(gnti_reader_check_name(r, "label", &label));
     GNT_TRY(gnti_raw_add_label(g->raw, label.text, label.length));
 done:
     return st;

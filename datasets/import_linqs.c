@@ -21,8 +21,8 @@ static gnt_status read_paper(linqs *l, int64_t *num_words)
     gnti_token token = { "", 0 }, next = { "", 0 };
     int64_t number, column = 0;
 
-    GNT_CHECK(gnti_reader_token(r, &token) && memchr(token.text, '\0', token.length) == NULL, GNT_ERR_FORMAT,
-              "%s: an id was expected", gnti_reader_where(r));
+    (void)gnti_reader_token(r, &token);
+    GNT_TRY(gnti_reader_check_name(r, "node id", &token));
     GNT_TRY(gnti_string_table_add(&l->raw->names, token.text, token.length, &number));
     GNT_CHECK(number == l->raw->num_listed, GNT_ERR_FORMAT, "%s: id '%s' is listed already",
               gnti_reader_where(r), gnti_reader_show(r, &token));
@@ -32,6 +32,7 @@ static gnt_status read_paper(linqs *l, int64_t *num_words)
     for (; gnti_reader_token(r, &next); token = next)
         GNT_TRY(gnti_import_feature_token(r, &token, column++, l->raw));
     GNT_TRY(gnti_feature_rows_end(&l->raw->x));
+    GNT_TRY(gnti_reader_check_name(r, "class", &token));
     GNT_TRY(gnti_raw_add_label(l->raw, token.text, token.length));
     GNT_CHECK(*num_words < 0 || *num_words == column, GNT_ERR_FORMAT,
               "%s: %lld features, the lines before have %lld", gnti_reader_where(r), (long long)column,

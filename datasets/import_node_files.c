@@ -31,8 +31,7 @@ static gnt_status row_of_id(node_files *f, const gnti_token *token, int64_t *row
     gnti_raw *raw = f->raw;
     int64_t id;
 
-    GNT_CHECK(token->length > 0 && memchr(token->text, '\0', token->length) == NULL, GNT_ERR_FORMAT,
-              "%s: an id is empty or has a zero byte", gnti_reader_where(&f->reader));
+    GNT_TRY(gnti_reader_check_name(&f->reader, "node id", token));
     GNT_TRY(gnti_string_table_add(&f->rows, token->text, token->length, row));
     if (*row < raw->num_listed)
         goto done;
@@ -211,6 +210,8 @@ static gnt_status set_label(node_files *f, int64_t row, const gnti_token *token,
     gnt_status st = GNT_OK;
     gnti_label_column *y = &f->raw->y;
 
+    if (token->length > 0)
+        GNT_TRY(gnti_reader_check_name(&f->reader, "label", token));
     while (y->count < row)
         GNT_TRY(gnti_raw_add_class(f->raw, -1));
     if (row == y->count) {

@@ -229,6 +229,18 @@ const char *gnti_reader_show(gnti_reader *reader, const gnti_token *token)
     return reader->shown;
 }
 
+gnt_status gnti_reader_check_name(gnti_reader *reader, const char *what, const gnti_token *token)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(token->length > 0, GNT_ERR_FORMAT, "%s: an empty %s", gnti_reader_where(reader), what);
+    GNT_CHECK(gnti_is_utf8(token->text, token->length), GNT_ERR_FORMAT,
+              "%s: a %s is not UTF-8 text, 'iconv -t UTF-8' converts the file", gnti_reader_where(reader),
+              what);
+done:
+    return st;
+}
+
 gnt_status gnti_reader_i64(gnti_reader *reader, const char *what, int64_t *out)
 {
     gnt_status st = GNT_OK;

@@ -55,6 +55,9 @@ void gnti_reader_rewind_line(gnti_reader *reader);
 /* What is in the buffer behind this line, perhaps nothing: for a look ahead. */
 const char *gnti_reader_rest(const gnti_reader *reader, size_t *length);
 
+/* ERR_FORMAT unless the token can be a name: not empty, UTF-8, no zero byte. `what` is it ("id"). */
+gnt_status gnti_reader_check_name(gnti_reader *reader, const char *what, const gnti_token *token);
+
 /* The next token as a number; ERR_FORMAT names file, line, text and `what` is wanted ("node number"). */
 gnt_status gnti_reader_i64(gnti_reader *reader, const char *what, int64_t *out);
 gnt_status gnti_reader_float(gnti_reader *reader, const char *what, float *out);

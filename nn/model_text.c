@@ -101,8 +101,23 @@ done:
     return st;
 }
 
-static gnt_status read_key(const gnt_model *model, const gnti_layer *layer, layer_keys *keys, const char *at,
-                           size_t length)
+/* Whether the layer's text between begin and at has a key of that name. */
+static bool is_given(const char *begin, const char *at, const char *key)
+{
+    const size_t length = strlen(key);
+
+    for (const char *p = begin; p < at; p++)
+        if (*p == ':') {
+            const char *word = skip_spaces(p + 1);
+
+            if (word < at && strncmp(word, key, length) == 0 && *(word + length) == '=')
+                return true;
+        }
+    return false;
+}
+
+static gnt_status read_key(const gnt_model *model, const gnti_layer *layer, layer_keys *keys,
+                           const char *begin, const char *at, size_t length)
 {
     gnt_status st = GNT_OK;
     char token[TOKEN_BYTES], *equals;
@@ -117,6 +132,8 @@ static gnt_status read_key(const gnt_model *model, const gnti_layer *layer, laye
     if (equals == NULL)
         FAIL_AT(model, at, "'%s' is neither a width (first, once) nor key=value", token);
     *equals = 0;
+    if (is_given(begin, at, token))
+        FAIL_AT(model, at, "key '%s' is given twice", token);
     option = layer->class->options != NULL ? gnti_options_find(layer->class->options, token) : NULL;
     if (option != NULL) {
         st = gnti_option_set(option, layer->state, equals + 1);
@@ -149,9 +166,10 @@ static gnt_status read_layer(gnt_model *model, gnti_layer *layer, const char **a
     layer_keys keys = { model->config.act, model->config.norm, model->config.dropout,
                         model->config.residual };
     bool first = true;
+    const char *begin;
     size_t length;
 
-    *at = skip_spaces(*at);
+    begin = *at = skip_spaces(*at);
     length = token_length(*at);
     GNT_TRY(find_class(model, *at, length, &layer->class));
     layer->heads = 1;
@@ -166,7 +184,7 @@ static gnt_status read_layer(gnt_model *model, gnti_layer *layer, const char **a
         if (first && length > 0 && (*at)[0] >= '0' && (*at)[0] <= '9')
             GNT_TRY(read_width(model, layer, *at, length));
         else
-            GNT_TRY(read_key(model, layer, &keys, *at, length));
+            GNT_TRY(read_key(model, layer, &keys, begin, *at, length));
         first = false;
         *at = skip_spaces(*at + length);
     }

@@ -239,6 +239,7 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
               "kind %d of predictions is unknown", (int)options->what);
     GNT_TRY(find_format(out_path, &format));
     GNT_TRY(gnti_trained_open(ctx, run, options->data, options->what == WHAT_EMBEDDINGS, &t));
+    GNT_TRY(gntx_check_output(out_path, (const char *const[]){ t.cp->path, t.data->path }, 2));
     GNT_TRY(predict(&t, options, out_path, format, &o));
     *report = (gntx_json *)o;
     o = NULL;

@@ -111,6 +111,10 @@ gnt_status gnti_decay_parse(const char *text, bool adamw, int32_t num_layers, gn
 
             next_item(&p, &begin, &end);
             GNT_TRY(parse_rule(begin, end, num_layers, &rules[i]));
+            for (int32_t j = 0; j < i; j++)
+                GNT_CHECK(rules[j].layer != rules[i].layer || rules[j].kind != rules[i].kind, GNT_ERR_USAGE,
+                          "weight-decay: '%.*s' contradicts an earlier rule for the same weights",
+                          (int)(end - begin), begin);
         }
     }
     *out = rules;

@@ -20,6 +20,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#define CONFIG_HEAD "# settings in effect, gnntrain "
+
 enum { LOG_LINE_BYTES = 2048, NAME_BYTES = 48 };
 
 static gnt_status make_place(gnti_run_place *p, const char *folder)
@@ -55,6 +57,25 @@ done:
     return st;
 }
 
+/* A folder that holds other things than a run is not written to: its config.yaml would be lost. */
+static gnt_status check_folder(const gnti_run *run)
+{
+    gnt_status st = GNT_OK;
+    char head[sizeof CONFIG_HEAD] = "";
+    FILE *f = fopen(run->config, "r");
+    size_t length;
+
+    if (f == NULL)
+        return GNT_OK; /* a new run, or one that cannot be read: opening its log tells */
+    length = fread(head, 1, sizeof head - 1, f);
+    fclose(f);
+    GNT_CHECK(length == 0 || strncmp(head, CONFIG_HEAD, length) == 0, GNT_ERR_USAGE,
+              "'%s' is not the settings of a run and would be overwritten: take another run folder",
+              run->config);
+done:
+    return st;
+}
+
 /* One process at a time trains in a folder. File systems without locks are taken at their word. */
 static gnt_status lock_folder(gnti_run *run)
 {
@@ -87,6 +108,7 @@ gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_
         GNT_TRY(gnti_calloc_array(&run->seeds, num_members));
         GNT_TRY(make_seed_places(run, seeds));
     }
+    GNT_TRY(check_folder(run));
     GNT_TRY(lock_folder(run)); /* a folder that cannot be written to shows here */
     *out = run;
     run = NULL;
@@ -215,8 +237,7 @@ gnt_status gnti_run_write_config_text(gnti_run *run, const gnt_trainer *tr, cons
     gnti_text t = { 0 };
     char *text = NULL;
 
-    gnti_text_printf(&t,
-                     "# settings in effect, gnntrain " GNT_VERSION "\n# data: %s\n# measured choices: %s\n",
+    gnti_text_printf(&t, CONFIG_HEAD GNT_VERSION "\n# data: %s\n# measured choices: %s\n",
                      tr->data->path != NULL ? tr->data->path : "in memory", tr->choices);
     gnti_text_append(&t, yaml);
     GNT_TRY(gnti_text_take(&t, &text));

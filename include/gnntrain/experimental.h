@@ -37,6 +37,9 @@ GNT_API const char *gntx_name_nearest(const char *const *names, size_t num_names
 GNT_API gnt_status gntx_fail(gnt_status code, const char *format, ...) GNT_PRINTF(2, 3);
 GNT_API void gntx_error_prefix(const char *format, ...) GNT_PRINTF(1, 2);
 
+/* ERR_USAGE when `output` is one of the files that are read; names of no file and NULL are none. */
+GNT_API gnt_status gntx_check_output(const char *output, const char *const *inputs, int num_inputs);
+
 /* Facts as JSON; see base/json.h. A root is freed with gntx_json_free, children are lent. */
 typedef struct gntx_json gntx_json;
 GNT_API gnt_status gntx_json_create_object(gntx_json **out);
