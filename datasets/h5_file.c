@@ -761,14 +761,10 @@ done:
 gnt_status gnti_h5_write_rows(gnti_h5 *file, const char *path, gnti_dtype_file type, int64_t first,
                               int64_t count, const void *data)
 {
-    gnt_status st = GNT_OK;
+    const motion m = { .path = path, .type = type, .first = first, .count = count, .in = data };
+    const gnt_status st = type == GNTI_FILE_TEXT ? gnti_h5_check_utf8(file, path, data, count) : GNT_OK;
 
-    if (type == GNTI_FILE_TEXT) /* what could not be read again is not written */
-        GNT_TRY(gnti_h5_check_utf8(file, path, data, count));
-    GNT_TRY(
-        transfer(file, &(motion){ .path = path, .type = type, .first = first, .count = count, .in = data }));
-done:
-    return st;
+    return st != GNT_OK ? st : transfer(file, &m);
 }
 
 gnt_status gnti_h5_write_texts(gnti_h5 *file, const char *path, char *const *texts, int64_t num)
