@@ -767,16 +767,6 @@ gnt_status gnti_h5_write_rows(gnti_h5 *file, const char *path, gnti_dtype_file t
     return st != GNT_OK ? st : transfer(file, &m);
 }
 
-gnt_status gnti_h5_write_texts(gnti_h5 *file, const char *path, char *const *texts, int64_t num)
-{
-    gnt_status st = GNT_OK;
-
-    GNT_TRY(gnti_h5_make_dataset(file, path, GNTI_FILE_TEXT, num < 0 ? 0 : 1, &num, false));
-    GNT_TRY(gnti_h5_write_rows(file, path, GNTI_FILE_TEXT, 0, num < 0 ? 1 : num, texts));
-done:
-    return st;
-}
-
 gnt_status gnti_h5_write_attribute(gnti_h5 *file, const char *path, const char *attribute,
                                    gnti_dtype_file type, const void *values, int64_t num)
 {

@@ -55,6 +55,16 @@ done:
     return st;
 }
 
+gnt_status gnti_h5_write_texts(gnti_h5 *file, const char *path, char *const *texts, int64_t num)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_h5_make_dataset(file, path, GNTI_FILE_TEXT, num < 0 ? 0 : 1, &num, false));
+    GNT_TRY(gnti_h5_write_rows(file, path, GNTI_FILE_TEXT, 0, num < 0 ? 1 : num, texts));
+done:
+    return st;
+}
+
 const char *gnti_h5_remedy(const char *cause)
 {
     static const struct {
