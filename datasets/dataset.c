@@ -9,6 +9,14 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <unistd.h>
+
+double gnti_physical_memory(void)
+{
+    const double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+
+    return bytes > 0.0 ? bytes : 0.0;
+}
 
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out)
 {

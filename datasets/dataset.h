@@ -88,6 +88,9 @@ struct gnt_dataset {
 };
 
 /* An empty dataset that owns nothing yet; free releases whatever has been set. */
+/* Bytes of memory of this machine, 0: unknown. What cannot fit is refused before the system kills the process. */
+double gnti_physical_memory(void);
+
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out);
 
 /* Release what a part owns and zero it. A borrowed feature or label block keeps its rows. */

@@ -8,6 +8,9 @@
 
 #include <string.h>
 
+/* Of an edge: both ends in the list and the columns of both directions in the graph. */
+enum { EDGE_BYTES = 24 };
+
 static const gnt_option GENERATE_OPTIONS[] = {
     GNT_OPTION_INT("nodes", gntx_generate_options, nodes, 0, 0, INT32_MAX,
                    "number of nodes (0: the kind's default)"),
@@ -99,7 +102,15 @@ done:
 gnt_status gnti_generation_edges(gnti_generation *g, int64_t num_edges)
 {
     gnt_status st = GNT_OK;
+    const double memory = gnti_physical_memory();
+    const double needed =
+        (double)num_edges * EDGE_BYTES + (double)g->o.nodes * (double)g->o.features * (double)sizeof(float);
 
+    GNT_CHECK(memory <= 0.0 || needed < memory, GNT_ERR_NOMEM,
+              "%lld edges and %lld features of %lld nodes need at least %.1f GiB, this machine has %.1f: "
+              "make a smaller graph",
+              (long long)num_edges, (long long)g->o.features, (long long)g->o.nodes, needed / 0x1p30,
+              memory / 0x1p30);
     GNT_TRY(gnti_alloc_array(&g->edges.source, num_edges));
     GNT_TRY(gnti_alloc_array(&g->edges.target, num_edges));
     g->edges.num_arcs = num_edges;

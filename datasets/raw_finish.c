@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BYTES_PER_NODE = 32 }; /* offsets of the graph and of its transpose, and what building them takes */
 
@@ -47,7 +46,7 @@ static gnt_status check_memory(int64_t num_nodes)
 {
     gnt_status st = GNT_OK;
     const double needed = (double)num_nodes * BYTES_PER_NODE;
-    const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double memory = gnti_physical_memory();
 
     GNT_CHECK(
         memory <= 0.0 || needed < memory, GNT_ERR_NOMEM,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # label: short
 # What a command reads it never overwrites, names that could not be read again are not written, and what is said twice in
-# two ways is refused.
+# two ways is refused; so is what no memory
+# holds.
 source "$(dirname "$0")/support.sh"
 
 printf '0 1\n1 2\n' >edges.txt
@@ -58,4 +59,11 @@ run 0 import edges.txt --num-nodes 4 --labels labels.txt -o small.h5
 run 0 check small.h5
 out_has 'gnntrain split small.h5 -o small.h5'
 run 0 split small.h5 -o small.h5
+
+# more than any memory is refused at once, not tried
+run 4 generate star --nodes 2000000000 --features 1000000 -o huge.h5
+err_has "make a smaller graph"
+[ ! -e huge.h5 ] || fail "a file is left of a graph that does not fit"
+run 0 generate path --nodes 5 -o path.h5
+err_has 'next: gnntrain info path.h5'
 echo "overwriting: all as expected"
