@@ -76,9 +76,11 @@ static gnt_status fail(const gnti_h5 *file, const char *path, const char *what)
                           file->path, c.text, gnti_h5_remedy(c.text));
 }
 
-/* Per thread in a thread-safe build: without it the library prints to stderr. */
+/* Per thread in a thread-safe build: without it the library prints to stderr. And we close our files: at exit it would
+ * crash over what a full disk kept it from closing. */
 static void silence(void)
 {
+    H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
@@ -160,6 +162,7 @@ gnt_status gnti_h5_create(const char *name, gnti_h5 **out)
     GNT_TRY(file_alloc(name, &file));
     GNT_TRY(gnti_atomic_begin(name, &file->temporary));
     GNT_TRY(make_access(file, &access));
+    GNT_TRY_H5(H5Pset_sieve_buf_size(access, 0), "create"); /* a full disk shows in writing, not in closing */
     file->id = H5Fcreate(file->temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     GNT_TRY_H5(file->id, "create");
     *out = file;
@@ -196,7 +199,7 @@ void gnti_h5_close(gnti_h5 **file)
     if (f == NULL)
         return;
     silence();
-    gnti_atomic_empty(f->temporary); /* on a full disk closing would fail, and crash the library at exit */
+    gnti_atomic_empty(f->temporary); /* on a full disk closing would fail */
     if (f->id >= 0)
         H5Fclose(f->id);
     gnti_atomic_abandon(&f->temporary);

@@ -50,4 +50,12 @@ run 0 "$GNNTRAIN" train "$work/big.h5" --model 'gcn:8, gcn' --epochs 4 --seed 1 
 fill
 run 4 "$GNNTRAIN" predict "$disk/run" -o "$disk/predictions.csv"
 [ ! -s "$disk/predictions.csv" ] || fail "half of the predictions lie under the final name"
+
+# disks that fill up at every place of a run's files: never a crash, nothing temporary left
+for kib in 8 24 40 48 56 64 72 80 88 96; do
+    umount "$disk"
+    mount -t tmpfs -o size=${kib}k tmpfs "$disk"
+    run 4 "$GNNTRAIN" train "$work/big.h5" --model 'gcn:64, gcn' --epochs 200 --seed 1 --run "$disk/run"
+    [ -z "$(find "$disk" -name '.*' -type f)" ] || fail "temporary files are left: $(ls -A "$disk/run")"
+done
 echo "disk full: all as expected"
