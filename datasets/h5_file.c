@@ -63,6 +63,8 @@ static gnt_status fail(const gnti_h5 *file, const char *path, const char *what)
 
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_deepest, &c);
     H5Eclear2(H5E_DEFAULT);
+    if (strstr(c.text, ": time = ") != NULL) /* lines of details: addresses, sizes */
+        snprintf(c.text, sizeof c.text, "%s", strerror(c.error));
     if (c.error == ENOSPC || c.error == EDQUOT)
         code = GNT_ERR_DISK_FULL;
     else if (c.error != 0)

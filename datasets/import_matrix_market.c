@@ -114,7 +114,7 @@ static gnt_status read_value(market *m, float *out)
     int64_t integer = 0;
 
     if (m->integer) {
-        GNT_TRY(gnti_reader_i64(&m->reader, "integer value", &integer));
+        GNT_TRY(gnti_reader_i64(&m->reader, "whole value", &integer));
         *out = (float)integer;
     } else {
         GNT_TRY(gnti_reader_float(&m->reader, "value", out));

@@ -132,7 +132,7 @@ static gnt_status read_neighbours(metis *m, int64_t node)
                   "%s: more than twice the %lld edges that the header states", gnti_reader_where(r),
                   (long long)m->num_edges);
         if (m->edge_weights) {
-            GNT_TRY(gnti_reader_i64(r, "integer edge weight", &weight));
+            GNT_TRY(gnti_reader_i64(r, "whole edge weight", &weight));
             GNT_CHECK(weight > 0, GNT_ERR_FORMAT, "%s: edge weight %lld is not above 0", gnti_reader_where(r),
                       (long long)weight);
             GNT_TRY(gnti_raw_add_weighted(m->raw, node + 1, neighbour, (float)weight));

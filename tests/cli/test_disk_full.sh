@@ -56,6 +56,7 @@ for kib in 8 24 40 48 56 64 72 80 88 96; do
     umount "$disk"
     mount -t tmpfs -o size=${kib}k tmpfs "$disk"
     run 4 "$GNNTRAIN" train "$work/big.h5" --model 'gcn:64, gcn' --epochs 200 --seed 1 --run "$disk/run"
+    [ "$(grep -c 'No space left on device' "$work/err")" -eq 1 ] || fail "the message is not one line"
     [ -z "$(find "$disk" -name '.*' -type f)" ] || fail "temporary files are left: $(ls -A "$disk/run")"
 done
 echo "disk full: all as expected"
