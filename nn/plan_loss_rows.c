@@ -125,6 +125,7 @@ gnt_status gnti_bind_loss_rows(gnti_program *p, const float *weight)
     gnti_pass_note(p, GNTI_LOSS_ROWS, "%lld of %lld arcs carry a gradient of the loss%s", (long long)kept,
                    (long long)g->num_arcs,
                    5 * kept > 4 * g->num_arcs ? ", too many to leave the others out" : "");
+    GNT_TRY(p->notes[GNTI_LOSS_ROWS].status);
     if (5 * kept > 4 * g->num_arcs)
         return GNT_OK;
     GNT_TRY(filter(g, p->loss_rows.mask, kept, &p->loss_rows.arcs));

@@ -74,6 +74,11 @@ static inline int32_t cpu_team(const gnt_device *dev, double values)
     return useful < (double)dev->num_threads ? (int32_t)useful : dev->num_threads;
 }
 
+/* body(user, i, thread) for i = 0 .. count - 1, by up to `team` threads in any order; thread < team. Each i should be work
+ * worth some microseconds. */
+typedef void (*cpu_body)(void *user, int64_t i, int32_t thread);
+void cpu_each(int32_t team, int64_t count, void *user, cpu_body body);
+
 /* The levels this machine has; AUTO becomes the best of them, one it lacks is ERR_UNSUPPORTED. */
 gnt_status cpu_isa_choose(gnti_isa wanted, gnti_isa *out);
 const char *cpu_isa_name(gnti_isa isa);

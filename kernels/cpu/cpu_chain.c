@@ -11,10 +11,10 @@
 #include "kernels/cpu/cpu_epilogue.h"
 #include "kernels/cpu/cpu_spmm.h"
 
-#include <omp.h>
 #include <string.h>
 
-enum { GROUPS_PER_THREAD = 8, MAX_LEVELS = 48 };
+/* With few blocks a thread the ops alone share the work better, and their rows stay in the cache anyway. */
+enum { GROUPS_PER_THREAD = 8, MIN_BLOCKS_PER_THREAD = 4, MAX_LEVELS = 48 };
 
 typedef struct cpu_chain_team {
     int32_t num_threads;
@@ -27,10 +27,11 @@ typedef struct chain {
     const cpu_kernels *kernels;
     cpu_chain_team *team;
     int64_t num_blocks, group_blocks, num_groups;
-    int32_t levels;     /* group_blocks = 2^levels */
-    int64_t sum_floats; /* of all sums of the chain, each rounded up to 16 floats */
-    float *roots;       /* (num_groups, sum_floats) */
-    float *stacks;      /* (threads, levels + 1, sum_floats) */
+    int32_t levels;           /* group_blocks = 2^levels */
+    int64_t sum_floats;       /* of all sums of the chain, each rounded up to 16 floats */
+    float *roots;             /* (num_groups, sum_floats) */
+    float *stacks;            /* (threads, levels + 1, sum_floats) */
+    gnti_error_record failed; /* the newest failure of a thread */
 } chain;
 
 void cpu_chain_team_free(gnt_stream *s)
@@ -356,25 +357,28 @@ done:
     return st;
 }
 
+static void group_body(void *user, int64_t group, int32_t thread)
+{
+    chain *c = user;
+
+    if (run_group(c, group, thread) != GNT_OK) {
+#pragma omp critical
+        c->failed = *gnti_error_get();
+    }
+}
+
 gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
     const gnt_device *dev = s->head.device;
     chain c = { .args = a, .kernels = cpu_kernels_of(dev->isa) };
-    gnti_error_record failed = { .code = GNT_OK };
 
-    if (!is_cuttable(a))
+    if (a->num_rows <= (int64_t)MIN_BLOCKS_PER_THREAD * dev->num_threads * GNTI_TREE_ROWS || !is_cuttable(a))
         return run_whole(s, a);
     GNT_TRY(lay_out(s, &c));
-#pragma omp parallel for schedule(dynamic) num_threads((int32_t)gnti_min_i64(dev->num_threads, c.num_groups))
-    for (int64_t i = 0; i < c.num_groups; i++) {
-        if (run_group(&c, i, omp_get_thread_num()) != GNT_OK) {
-#pragma omp critical
-            failed = *gnti_error_get();
-        }
-    }
-    if (failed.code != GNT_OK)
-        GNT_TRY(gnti_error_adopt(&failed));
+    cpu_each(dev->num_threads, c.num_groups, &c, group_body);
+    if (c.failed.code != GNT_OK)
+        GNT_TRY(gnti_error_adopt(&c.failed));
     GNT_TRY(level_scratch(s->team));
     if (c.sum_floats > 0) {
         add_roots(&c);

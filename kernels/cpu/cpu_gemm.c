@@ -234,6 +234,14 @@ static int64_t wide_floats(const gnt_mat_view *v)
     return v->dtype == GNT_F32 ? 0 : v->members * v->rows * v->width;
 }
 
+static void row_block(void *user, int64_t i, int32_t thread)
+{
+    const work *w = user;
+
+    for (int64_t m = 0; m < w->args->c.members; m++)
+        run_block(w, m, i * w->block_rows, w->values + thread * w->block_rows * w->cols);
+}
+
 static gnt_status by_row_blocks(gnt_stream *s, work *w)
 {
     gnt_status st = GNT_OK;
@@ -259,10 +267,7 @@ static gnt_status by_row_blocks(gnt_stream *s, work *w)
     widen(&a->b, w->wide_b);
     for (int64_t m = 0; m < a->b.members && w->own; m++)
         pack_b(w, m);
-#pragma omp parallel for schedule(dynamic) num_threads(team)
-    for (int64_t r = 0; r < w->rows; r += w->block_rows)
-        for (int64_t m = 0; m < a->c.members; m++)
-            run_block(w, m, r, w->values + (int64_t)omp_get_thread_num() * w->block_rows * w->cols);
+    cpu_each(team, gnti_ceil_div(w->rows, w->block_rows), w, row_block);
 done:
     return st;
 }

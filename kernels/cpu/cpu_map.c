@@ -40,30 +40,49 @@ static cpu_map_row row_template(const gnt_map_args *a)
                           .accumulate = a->accumulate };
 }
 
+/* A loop over pieces of y: whole blocks of members, rows of a member, or what one gathers. */
+typedef struct map_loop {
+    const gnt_map_args *args;
+    const cpu_kernels *kernels;
+    int64_t base, step, total, width; /* map_blocks: elements of y */
+    bool gapless;
+    int64_t member;
+    cpu_draw draw;
+    gnt_epilogue epilogue;
+} map_loop;
+
+enum { ROWS_AT_ONCE = 64 };
+
+static void map_piece(void *user, int64_t i, int32_t thread)
+{
+    const map_loop *l = user;
+    const gnt_map_args *a = l->args;
+    const int64_t at = i * l->step;
+    cpu_map_row row = row_template(a);
+
+    (void)thread;
+    row.width = l->gapless ? gnti_min_i64(l->step, l->total - at) : l->width;
+    row.y = cpu_floats(&a->y) + l->base + at;
+    row.a = a->kind != GNT_MAP_FILL ? cpu_floats(&a->a) + l->base + at : NULL;
+    row.b = needs_b(a->kind) ? cpu_floats(&a->b) + l->base + at : NULL;
+    l->kernels->map(&row);
+}
+
 /* All operands share y's layout: rows of whole blocks, or long rows without gaps. */
 static void map_blocks(const gnt_device *dev, const gnt_map_args *a)
 {
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
     const gnt_mat_view *y = &a->y;
     const int64_t blocks = gnti_ceil_div(y->members, y->block_members);
 
     for (int64_t b = 0; b < blocks; b++) {
-        const int64_t m = b * y->block_members, base = cpu_member_offset(y, m);
-        const int64_t width = gnti_min_i64(y->block_members, y->members - m) * y->width;
-        const bool gapless = y->row_stride == width;
-        const int64_t step = gapless ? CHUNK_FLOATS : y->row_stride,
-                      total = gapless ? y->rows * width : y->rows * step;
+        const int64_t m = b * y->block_members;
+        map_loop l = { .args = a, .kernels = cpu_kernels_of(dev->isa), .base = cpu_member_offset(y, m) };
 
-#pragma omp parallel for schedule(static) num_threads(cpu_team(dev, view_values(&a->y)))
-        for (int64_t at = 0; at < total; at += step) {
-            cpu_map_row row = row_template(a);
-
-            row.width = gapless ? gnti_min_i64(step, total - at) : width;
-            row.y = cpu_floats(y) + base + at;
-            row.a = a->kind != GNT_MAP_FILL ? cpu_floats(&a->a) + base + at : NULL;
-            row.b = needs_b(a->kind) ? cpu_floats(&a->b) + base + at : NULL;
-            k->map(&row);
-        }
+        l.width = gnti_min_i64(y->block_members, y->members - m) * y->width;
+        l.gapless = y->row_stride == l.width;
+        l.step = l.gapless ? CHUNK_FLOATS : y->row_stride;
+        l.total = y->rows * (l.gapless ? l.width : l.step);
+        cpu_each(cpu_team(dev, view_values(y)), gnti_ceil_div(l.total, l.step), &l, map_piece);
     }
 }
 
@@ -102,46 +121,49 @@ static void map_row(const cpu_kernels *k, const gnt_map_args *a, const cpu_draw 
     }
 }
 
-static void map_members(const gnt_device *dev, const gnt_map_args *a)
+static void map_rows(void *user, int64_t i, int32_t thread)
 {
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
+    const map_loop *l = user;
+    const int64_t end = gnti_min_i64(l->args->y.rows, (i + 1) * ROWS_AT_ONCE);
 
-    for (int64_t m = 0; m < a->y.members; m++) {
-        const cpu_draw draw =
-            a->kind == GNT_MAP_DROPOUT ? cpu_draw_make(&a->dropout, a->step, m) : (cpu_draw){ 0 };
-
-#pragma omp parallel for schedule(static) num_threads(cpu_team(dev, view_values(&a->y)))
-        for (int64_t r = 0; r < a->y.rows; r++)
-            map_row(k, a, &draw, r, m);
-    }
+    (void)thread;
+    for (int64_t r = i * ROWS_AT_ONCE; r < end; r++)
+        map_row(l->kernels, l->args, &l->draw, r, l->member);
 }
 
-/* Dropout of float32 rows, 64 at a time: draws of several short rows fill the vectors. */
-static void dropout_members(const gnt_device *dev, const gnt_map_args *a)
+static void dropout_rows(void *user, int64_t i, int32_t thread)
 {
-    enum { ROWS = 64 };
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
-    gnt_epilogue e = GNT_EPILOGUE_NONE;
+    const map_loop *l = user;
+    const gnt_mat_view *x = &l->args->a, *y = &l->args->y;
+    const int64_t r = i * ROWS_AT_ONCE;
+    const cpu_output_block block = { .member = l->member,
+                                     .first_row = r,
+                                     .num_rows = gnti_min_i64(ROWS_AT_ONCE, y->rows - r),
+                                     .width = y->width,
+                                     .value =
+                                         cpu_floats(x) + cpu_member_offset(x, l->member) + r * x->row_stride,
+                                     .dst =
+                                         cpu_floats(y) + cpu_member_offset(y, l->member) + r * y->row_stride,
+                                     .value_stride = x->row_stride,
+                                     .dst_stride = y->row_stride };
 
-    e.dropout = a->dropout;
-    e.step = a->step;
+    (void)thread;
+    cpu_epilogue_apply(l->kernels, &l->epilogue, &block);
+}
+
+/* Member by member, rows in blocks; `plain_dropout`: draws of several short rows fill the vectors. */
+static void map_members(const gnt_device *dev, const gnt_map_args *a, bool plain_dropout)
+{
+    const int64_t blocks = gnti_ceil_div(a->y.rows, ROWS_AT_ONCE);
+    map_loop l = { .args = a, .kernels = cpu_kernels_of(dev->isa), .epilogue = GNT_EPILOGUE_NONE };
+
+    l.epilogue.dropout = a->dropout;
+    l.epilogue.step = a->step;
     for (int64_t m = 0; m < a->y.members; m++) {
-        const float *x = cpu_floats(&a->a) + cpu_member_offset(&a->a, m);
-        float *y = cpu_floats(&a->y) + cpu_member_offset(&a->y, m);
-
-#pragma omp parallel for schedule(static) num_threads(cpu_team(dev, view_values(&a->y)))
-        for (int64_t r = 0; r < a->y.rows; r += ROWS) {
-            const cpu_output_block block = { .member = m,
-                                             .first_row = r,
-                                             .num_rows = gnti_min_i64(ROWS, a->y.rows - r),
-                                             .width = a->y.width,
-                                             .value = x + r * a->a.row_stride,
-                                             .dst = y + r * a->y.row_stride,
-                                             .value_stride = a->a.row_stride,
-                                             .dst_stride = a->y.row_stride };
-
-            cpu_epilogue_apply(k, &e, &block);
-        }
+        l.member = m;
+        if (!plain_dropout && a->kind == GNT_MAP_DROPOUT)
+            l.draw = cpu_draw_make(&a->dropout, a->step, m);
+        cpu_each(cpu_team(dev, view_values(&a->y)), blocks, &l, plain_dropout ? dropout_rows : map_rows);
     }
 }
 
@@ -154,12 +176,12 @@ gnt_status cpu_map(gnt_stream *s, const gnt_map_args *a)
     if (a->arc_rows != NULL)
         cpu_map_entries(s, a);
     else if (a->kind == GNT_MAP_DROPOUT && !a->accumulate && a->a.dtype == GNT_F32 && y->dtype == GNT_F32)
-        dropout_members(dev, a);
+        map_members(dev, a, true);
     else if (blocks && a->kind != GNT_MAP_DROPOUT && (a->kind == GNT_MAP_FILL || same_layout(&a->a, y)) &&
              (!needs_b(a->kind) || same_layout(&a->b, y)))
         map_blocks(dev, a);
     else
-        map_members(dev, a);
+        map_members(dev, a, false);
     return GNT_OK;
 }
 
@@ -179,20 +201,34 @@ static void gather_row(const cpu_kernels *k, const gnt_rows_args *a, int64_t r, 
     }
 }
 
+typedef struct gather {
+    const gnt_rows_args *args;
+    const cpu_kernels *kernels;
+    const int32_t *index;
+} gather;
+
+static void gather_rows(void *user, int64_t i, int32_t thread)
+{
+    const gather *g = user;
+    const int64_t end = gnti_min_i64(g->args->y.rows, (i + 1) * ROWS_AT_ONCE);
+
+    (void)thread;
+    for (int64_t r = i * ROWS_AT_ONCE; r < end; r++)
+        for (int64_t m = 0; m < g->args->y.members; m++)
+            gather_row(g->kernels, g->args, r, g->index[r], m);
+}
+
 gnt_status cpu_gather_rows(gnt_stream *s, const gnt_rows_args *a)
 {
     gnt_status st = GNT_OK;
     const gnt_device *dev = s->head.device;
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
     const int32_t *index = a->index->head.host;
+    gather g = { a, cpu_kernels_of(dev->isa), index };
 
     for (int64_t r = 0; r < a->y.rows; r++)
         GNT_CHECK(index[r] >= 0 && index[r] < a->x.rows, GNT_ERR_ARG, "gather: row %lld wants row %d of %lld",
                   (long long)r, index[r], (long long)a->x.rows);
-#pragma omp parallel for schedule(static) num_threads(cpu_team(dev, view_values(&a->y)))
-    for (int64_t r = 0; r < a->y.rows; r++)
-        for (int64_t m = 0; m < a->y.members; m++)
-            gather_row(k, a, r, index[r], m);
+    cpu_each(cpu_team(dev, view_values(&a->y)), gnti_ceil_div(a->y.rows, ROWS_AT_ONCE), &g, gather_rows);
 done:
     return st;
 }

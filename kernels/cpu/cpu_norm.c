@@ -11,6 +11,7 @@
 typedef struct norm_work {
     const gnt_norm_args *args;
     const double *mean_t, *mean_th; /* backward of BATCH: (M * width) */
+    int64_t member;                 /* backward: the one whose rows are worked on */
 } norm_work;
 
 static float *row_of(const gnt_mat_view *v, int64_t r, int64_t m)
@@ -168,21 +169,32 @@ static void forward_row(const gnt_norm_args *a, int64_t r, int64_t m)
     }
 }
 
-static gnt_status forward(gnt_stream *s, const gnt_norm_args *a)
-{
-    gnt_status st = GNT_OK;
-    const int32_t team =
-        cpu_team(s->head.device, 4.0 * (double)(a->x.rows * a->x.members) * (double)a->x.width);
+enum { ROWS_AT_ONCE = 64 };
 
-    if (a->kind == GNT_NORM_BATCH && a->training)
-        GNT_TRY(batch_statistics(s, a));
-#pragma omp parallel for schedule(static) num_threads(team)
-    for (int64_t r = 0; r < a->x.rows; r++)
+static void forward_rows(void *user, int64_t i, int32_t thread)
+{
+    const gnt_norm_args *a = ((const norm_work *)user)->args;
+    const int64_t end = gnti_min_i64(a->x.rows, (i + 1) * ROWS_AT_ONCE);
+
+    (void)thread;
+    for (int64_t r = i * ROWS_AT_ONCE; r < end; r++)
         for (int64_t m = 0; m < a->x.members; m++) {
             if (a->kind == GNT_NORM_LAYER)
                 layer_statistics(a, r, m);
             forward_row(a, r, m);
         }
+}
+
+static gnt_status forward(gnt_stream *s, const gnt_norm_args *a)
+{
+    gnt_status st = GNT_OK;
+    const int32_t team =
+        cpu_team(s->head.device, 4.0 * (double)(a->x.rows * a->x.members) * (double)a->x.width);
+    norm_work w = { .args = a };
+
+    if (a->kind == GNT_NORM_BATCH && a->training)
+        GNT_TRY(batch_statistics(s, a));
+    cpu_each(team, gnti_ceil_div(a->x.rows, ROWS_AT_ONCE), &w, forward_rows);
 done:
     return st;
 }
@@ -288,6 +300,16 @@ static void member_means(norm_work *w, const double *sums, int64_t m, int64_t wi
     w->mean_th = sums + (m + 1) * width;
 }
 
+static void input_rows(void *user, int64_t i, int32_t thread)
+{
+    const norm_work *w = user;
+    const int64_t end = gnti_min_i64(w->args->x.rows, (i + 1) * ROWS_AT_ONCE);
+
+    (void)thread;
+    for (int64_t r = i * ROWS_AT_ONCE; r < end; r++)
+        input_row(w, r, w->member);
+}
+
 static gnt_status backward(gnt_stream *s, const gnt_norm_args *a)
 {
     gnt_status st = GNT_OK;
@@ -307,9 +329,8 @@ static gnt_status backward(gnt_stream *s, const gnt_norm_args *a)
     store_gradients(a, out);
     for (int64_t m = 0; m < a->x.members && a->dx.buf != NULL; m++) {
         member_means(&w, out, m, a->x.width);
-#pragma omp parallel for schedule(static) num_threads(team)
-        for (int64_t r = 0; r < a->x.rows; r++)
-            input_row(&w, r, m);
+        w.member = m;
+        cpu_each(team, gnti_ceil_div(a->x.rows, ROWS_AT_ONCE), &w, input_rows);
     }
 done:
     return st;

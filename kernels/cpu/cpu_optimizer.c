@@ -99,42 +99,56 @@ static void update(const gnt_optimizer_args *a, const cpu_kernels *k, int64_t m,
             p->count);
 }
 
+typedef struct step_work {
+    const gnt_optimizer_args *args;
+    const cpu_kernels *kernels;
+    member_state *state;
+    double *squares;
+    int64_t num_pieces;
+} step_work;
+
+static void square_piece(void *user, int64_t i, int32_t thread)
+{
+    const step_work *w = user;
+    const piece p = piece_at(w->args, i % w->num_pieces);
+
+    (void)thread;
+    w->squares[i] = w->kernels->squares(at(w->args->grads, p.segment, i / w->num_pieces) + p.first, p.count);
+}
+
+static void update_piece(void *user, int64_t i, int32_t thread)
+{
+    const step_work *w = user;
+    const piece p = piece_at(w->args, i % w->num_pieces);
+    const int64_t m = i / w->num_pieces;
+
+    (void)thread;
+    if (!w->state[m].skip)
+        update(w->args, w->kernels, m, w->state[m].clip, &p);
+}
+
 gnt_status cpu_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a)
 {
     gnt_status st = GNT_OK;
     const gnt_device *dev = s->head.device;
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
+    step_work w = { .args = a, .kernels = cpu_kernels_of(dev->isa) };
     int32_t *bad = a->bad->head.host;
-    int64_t num_pieces = 0, total;
     void *scratch = NULL;
-    member_state *state;
-    double *squares;
+    int64_t total;
     int32_t team;
 
     for (int32_t i = 0; i < a->num_segments; i++)
-        num_pieces += pieces_of(&a->segments[i]);
-    total = num_pieces * a->num_members;
+        w.num_pieces += pieces_of(&a->segments[i]);
+    total = w.num_pieces * a->num_members;
     team = cpu_team(dev, (double)total * PIECE / 4.0);
-    GNT_TRY(
-        cpu_scratch(s, (size_t)total * sizeof *squares + (size_t)a->num_members * sizeof *state, &scratch));
-    squares = scratch;
-    state = (member_state *)(squares + total);
-#pragma omp parallel for schedule(static) num_threads(team)
-    for (int64_t i = 0; i < total; i++) {
-        const piece p = piece_at(a, i % num_pieces);
-
-        squares[i] = k->squares(at(a->grads, p.segment, i / num_pieces) + p.first, p.count);
-    }
+    GNT_TRY(cpu_scratch(s, (size_t)total * sizeof *w.squares + (size_t)a->num_members * sizeof *w.state,
+                        &scratch));
+    w.squares = scratch;
+    w.state = (member_state *)(w.squares + total);
+    cpu_each(team, total, &w, square_piece);
     for (int32_t m = 0; m < a->num_members; m++)
-        state[m] = judge(a, m, squares + m * num_pieces, num_pieces, &bad[m]);
-#pragma omp parallel for schedule(static) num_threads(team)
-    for (int64_t i = 0; i < total; i++) {
-        const piece p = piece_at(a, i % num_pieces);
-        const int64_t m = i / num_pieces;
-
-        if (!state[m].skip)
-            update(a, k, m, state[m].clip, &p);
-    }
+        w.state[m] = judge(a, m, w.squares + m * w.num_pieces, w.num_pieces, &bad[m]);
+    cpu_each(team, total, &w, update_piece);
 done:
     return st;
 }

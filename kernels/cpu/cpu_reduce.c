@@ -45,15 +45,26 @@ static void put(const gnt_reduce_args *a, int64_t r, int64_t m, int64_t c, float
     *y = a->accumulate ? *y + value : value;
 }
 
-static void dot_columns(const gnt_device *dev, const gnt_reduce_args *a)
-{
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
+enum { ROWS_AT_ONCE = 64 };
 
-#pragma omp parallel for schedule(static)                                                                    \
-    num_threads(cpu_team(dev, (double)(a->a.rows * a->y.members) * (double)a->a.width))
-    for (int64_t r = 0; r < a->a.rows; r++)
+static void dot_rows_of(void *user, int64_t i, int32_t thread)
+{
+    const reduction *d = user;
+    const gnt_reduce_args *a = d->args;
+    const int64_t end = gnti_min_i64(a->a.rows, (i + 1) * ROWS_AT_ONCE);
+
+    (void)thread;
+    for (int64_t r = i * ROWS_AT_ONCE; r < end; r++)
         for (int64_t m = 0; m < a->y.members; m++)
-            put(a, r, m, 0, k->dot(row_of(&a->a, m, r), row_of(&a->b, m, r), a->a.width));
+            put(a, r, m, 0, d->kernels->dot(row_of(&a->a, m, r), row_of(&a->b, m, r), a->a.width));
+}
+
+static void dot_columns(const gnt_device *dev, reduction *d)
+{
+    const gnt_reduce_args *a = d->args;
+    const double values = (double)(a->a.rows * a->y.members) * (double)a->a.width;
+
+    cpu_each(cpu_team(dev, values), gnti_ceil_div(a->a.rows, ROWS_AT_ONCE), d, dot_rows_of);
 }
 
 gnt_status cpu_reduce(gnt_stream *s, const gnt_reduce_args *a)
@@ -69,7 +80,7 @@ gnt_status cpu_reduce(gnt_stream *s, const gnt_reduce_args *a)
     void *out = NULL;
 
     if (a->kind == GNT_REDUCE_DOT_COLS) {
-        dot_columns(s->head.device, a);
+        dot_columns(s->head.device, &d);
         return GNT_OK;
     }
     GNT_TRY(cpu_tree_sum(s, &sum, &out));

@@ -285,23 +285,33 @@ static product product_of(const gnt_device *dev, const gnt_spmm_plan *plan, cons
                       .num_threads = dev->num_threads };
 }
 
+/* Rows [first, end) by the calling thread, long ones too. */
+static void run_alone(product *p, int64_t first, int64_t end)
+{
+    const gnt_spmm_args *a = p->args;
+    const bool whole = blocks_are_rows(a);
+    const int64_t step = whole ? a->y.block_members : 1;
+    const int64_t tile = gnti_min_i64(p->tile, p->rows->vector_floats * p->rows->max_vectors);
+
+    p->shared_entries = INT64_MAX;
+    for (int64_t m = 0; m < a->y.members; m += step) {
+        const strip s = strip_at(p, m, whole);
+
+        for (int64_t c = 0; c < s.width; c += tile) {
+            const cpu_spmm_job j = job_of(p, &s, c, gnti_min_i64(tile, s.width - c));
+
+            run_range(p, &s, &j, c, first, end);
+        }
+    }
+}
+
 void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a, int64_t first,
                     int64_t end)
 {
     product p = product_of(dev, plan, a);
-    const bool whole = blocks_are_rows(a);
-    const int64_t step = whole ? a->y.block_members : 1, limit = p.rows->vector_floats * p.rows->max_vectors;
 
-    p.shared_entries = INT64_MAX;
-    for (int64_t m = 0; m < a->y.members; m += step) {
-        const strip s = strip_at(&p, m, whole);
-
-        for (int64_t c = 0; c < s.width; c += limit) {
-            const cpu_spmm_job j = job_of(&p, &s, c, gnti_min_i64(limit, s.width - c));
-
-            run_range(&p, &s, &j, c, first, end);
-        }
-    }
+    p.tile = CPU_SPMM_MAX_TILE;
+    run_alone(&p, first, end);
 }
 
 gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
@@ -321,7 +331,10 @@ gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_arg
     p.num_threads = cpu_team(dev, values);
     slot = cpu_spmm_choice_next(plan->split, a->y.width * (blocks_are_rows(a) ? a->y.block_members : 1),
                                 &p.tile);
-    run_product(&p);
+    if (p.num_threads == 1) /* no region for one thread: see cpu_each.c */
+        run_alone(&p, plan->head.args.first_row, plan->head.args.end_row);
+    else
+        run_product(&p);
     cpu_spmm_choice_note(plan->split, slot, p.tile, gnti_clock_seconds() - start);
     return GNT_OK;
 }

@@ -127,26 +127,45 @@ static void store_row(const gnt_spmm_args *a, const cpu_kernels *k, int64_t r, i
     }
 }
 
+typedef struct generic_work {
+    const gnt_spmm_plan *plan;
+    const gnt_spmm_args *args;
+    const cpu_kernels *kernels;
+} generic_work;
+
+static void run_row(const generic_work *w, int64_t r)
+{
+    const gnt_spmm_args *a = w->args;
+
+    for (int64_t m = 0; m < a->y.members; m++)
+        for (int64_t c = 0; c < a->y.width; c += CPU_SPMM_MAX_TILE) {
+            row_sum sum;
+
+            sum.max = a->reduce == GNT_SPMM_MAX;
+            sum.won = a->reduce == GNT_SPMM_MAX_GRAD ? a->arg : NULL;
+            sum.row = r;
+            sum.width = gnti_min_i64(CPU_SPMM_MAX_TILE, a->y.width - c);
+            sum_row(&w->plan->head.args, a, r, m, c, &sum);
+            store_row(a, w->kernels, r, m, c, &sum);
+        }
+}
+
+static void run_chunk(void *user, int64_t chunk, int32_t thread)
+{
+    const generic_work *w = user;
+    const cpu_spmm_split *split = w->plan->split;
+
+    (void)thread;
+    for (int64_t r = split->chunk[chunk]; r < split->chunk[chunk + 1]; r++)
+        run_row(w, r);
+}
+
 void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a)
 {
     const gnt_spmm_plan_args *g = &p->head.args;
     const gnt_device *dev = s->head.device;
-    const cpu_kernels *k = cpu_kernels_of(dev->isa);
-    const int32_t team =
-        cpu_team(dev, (double)(g->num_arcs + g->num_rows) * (double)(a->y.members * a->y.width));
+    const double values = (double)(g->num_arcs + g->num_rows) * (double)(a->y.members * a->y.width);
+    generic_work w = { p, a, cpu_kernels_of(dev->isa) };
 
-#pragma omp parallel for schedule(dynamic) num_threads(team)
-    for (int64_t chunk = 0; chunk < p->split->num_chunks; chunk++)
-        for (int64_t r = p->split->chunk[chunk]; r < p->split->chunk[chunk + 1]; r++)
-            for (int64_t m = 0; m < a->y.members; m++)
-                for (int64_t c = 0; c < a->y.width; c += CPU_SPMM_MAX_TILE) {
-                    row_sum sum;
-
-                    sum.max = a->reduce == GNT_SPMM_MAX;
-                    sum.won = a->reduce == GNT_SPMM_MAX_GRAD ? a->arg : NULL;
-                    sum.row = r;
-                    sum.width = gnti_min_i64(CPU_SPMM_MAX_TILE, a->y.width - c);
-                    sum_row(g, a, r, m, c, &sum);
-                    store_row(a, k, r, m, c, &sum);
-                }
+    cpu_each(cpu_team(dev, values), p->split->num_chunks, &w, run_chunk);
 }

@@ -42,8 +42,10 @@ static void run_leaf(const tree *t, int64_t block, void *out)
 }
 
 /* The sum of one subtree; its first entry of the stack is the root itself. */
-static void run_item(const tree *t, int64_t item, char *stack)
+static void run_item(void *user, int64_t item, int32_t thread)
 {
+    const tree *t = user;
+    char *stack = t->stacks + (size_t)thread * (size_t)(t->levels + 1) * t->sum_bytes;
     const int64_t first = item * t->item_blocks, n = gnti_min_i64(t->item_blocks, t->num_blocks - first);
     char *entry[MAX_LEVELS + 1];
     int32_t top = 0;
@@ -98,9 +100,7 @@ gnt_status cpu_tree_sum(gnt_stream *s, const cpu_tree_sum_args *a, void **out)
     t.stacks = t.roots + (size_t)t.num_items * t.sum_bytes;
     if (t.num_blocks == 0)
         memset(t.roots, 0, t.sum_bytes);
-#pragma omp parallel for schedule(dynamic) num_threads(cpu_team(s->head.device, a->work))
-    for (int64_t i = 0; i < (t.num_blocks > 0 ? t.num_items : 0); i++)
-        run_item(&t, i, t.stacks + (size_t)omp_get_thread_num() * (size_t)(t.levels + 1) * t.sum_bytes);
+    cpu_each(cpu_team(s->head.device, a->work), t.num_blocks > 0 ? t.num_items : 0, &t, run_item);
     if (t.num_blocks > 0)
         add_roots(&t);
     *out = t.roots;
