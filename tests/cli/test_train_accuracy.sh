@@ -7,7 +7,7 @@ source "$(dirname "$0")/support.sh"
 
 data=${GNT_SHARED_DATA:-$GNT_SOURCE_DIR/../shared/data}/planetoid/cora
 [ -d "$data" ] || { echo "skipped: no $data"; exit 77; }
-PYTHONPATH=$GNT_SOURCE_DIR/tools/python python3 -m gnntrain_io planetoid "$data" cora -o cora.h5 >/dev/null 2>&1 ||
+PYTHONPATH=$GNT_SOURCE_DIR/tools/python "${GNT_PYTHON:-python3}" -m gnntrain_io planetoid "$data" cora -o cora.h5 >/dev/null 2>&1 ||
     { echo "skipped: python3 with numpy and h5py could not convert Cora"; exit 77; }
 
 run 0 train cora.h5 --model 'gcn:16, gcn' --dropout 0.5 --input-dropout 0.5 --lr 0.01 --weight-decay 1:5e-4 \

@@ -137,10 +137,10 @@ static void test_cora(void **state)
     (void)state;
     gnt_test_data(folder, "planetoid/cora");
     gnt_test_path(file, "cora.h5");
-    snprintf(
-        command, sizeof command,
-        "PYTHONPATH='%s/tools/python' python3 -m gnntrain_io planetoid '%s' cora -o '%s' >/dev/null 2>&1",
-        GNT_SOURCE_DIR, folder, file);
+    snprintf(command, sizeof command,
+             "PYTHONPATH='%s/tools/python' \"${GNT_PYTHON:-python3}\" -m gnntrain_io planetoid '%s' cora -o "
+             "'%s' >/dev/null 2>&1",
+             GNT_SOURCE_DIR, folder, file);
     if (system(command) != 0) {
         print_message("skipped: python3 with numpy and h5py could not convert Cora\n");
         gnti_json_free(&root);
