@@ -20,6 +20,7 @@ build  libopenblas-openmp-dev  module:openblas
 build  libarchive-dev          module:libarchive
 build  zlib1g-dev              module:zlib
 build  libcyaml-dev            module:libcyaml
+build  libyaml-dev             module:yaml-0.1
 build  libjansson-dev          module:jansson
 build  libssl-dev              module:libcrypto
 check  libcmocka-dev           module:cmocka
