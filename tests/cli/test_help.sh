@@ -49,6 +49,6 @@ complete_words() { # WORD...: what the last word may become
 }
 [ "$(complete_words gnntrain impo)" = import ] || fail "verbs are not completed"
 [ "$(complete_words gnntrain bench --roun)" = --rounds ] || fail "options are not completed"
-complete_words gnntrain plot x --kind '' | grep -qx confusion || fail "words are not completed"
+grep -qx confusion <<<"$(complete_words gnntrain plot x --kind '')" || fail "words are not completed"
 [ "$(complete_words gnntrain plot complet)" = completion.bash ] || fail "file names are not completed"
 echo "help: all as expected"
