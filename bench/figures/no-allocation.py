@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Figure: requests for memory (malloc, mmap and relatives, whoever makes them) that an epoch after the first costs
-"""The whole command runs under tests/spy/alloc_spy.c, for 20 and for 40 epochs, without checkpoints between; the difference
-divided by 20. A row says what the figure is when it is not 0."""
+"""The whole command runs under tests/spy/alloc_spy.c, for 20 and for 40 epochs, without a run folder (checkpoints and the report
+at the end, which reads a line an epoch, are apart); the difference divided by 20. A row says what the figure is when it is not 0."""
 import figure
 
 MODELS = ("gcn:16, gcn", "linear:16, linear", "gcn:16:norm=batch, gcn:16:norm=layer, gcn")
@@ -10,8 +10,8 @@ MODELS = ("gcn:16, gcn", "linear:16, linear", "gcn:16:norm=batch, gcn:16:norm=la
 
 def requests(f, spy, data, model, epochs):
     out = f.fresh("count")
-    f.train(data, "--model", model, "--dropout", 0.5, "--epochs", epochs, "--seed", 1, "--seeds", 3, "--eval-every", 1,
-            "--threads", f.threads, environment={"LD_PRELOAD": str(spy), "GNT_SPY_OUT": str(out)})
+    f.gnntrain("train", data, "--model", model, "--dropout", 0.5, "--epochs", epochs, "--seed", 1, "--seeds", 3, "--eval-every", 1,
+               "--threads", f.threads, environment={"LD_PRELOAD": str(spy), "GNT_SPY_OUT": str(out)})
     return int(out.read_text())
 
 
