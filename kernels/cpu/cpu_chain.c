@@ -56,9 +56,11 @@ static gnt_status take_team(gnt_stream *s, cpu_chain_team **out)
     if (s->team == NULL) {
         GNT_TRY(gnti_calloc_bytes((void **)&team, sizeof *team));
         team->num_threads = dev->num_threads;
-        team->serial = (gnt_device){
-            .backend = dev->backend, .num_threads = 1, .isa = dev->isa, .determinism = dev->determinism
-        };
+        team->serial = (gnt_device){ .backend = dev->backend,
+                                     .num_threads = 1,
+                                     .isa = dev->isa,
+                                     .product_isa = dev->product_isa,
+                                     .determinism = dev->determinism };
         GNT_TRY(gnti_calloc_array(&team->streams, dev->num_threads));
         for (int32_t i = 0; i < dev->num_threads; i++) {
             team->streams[i].head.backend = dev->backend;

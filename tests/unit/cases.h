@@ -20,7 +20,6 @@ typedef struct case_env {
     gnt_stream *stream[2];
     gnt_buffer *owned[CASE_MAX_BUFFERS];
     int num_owned;
-    bool bitwise;  /* the tested device's determinism */
     uint64_t seed; /* of the next tensor */
 } case_env;
 

@@ -18,7 +18,6 @@ void case_open(case_env *env, const char *backend, const gnti_device_config *con
 {
     memset(env, 0, sizeof *env);
     env->seed = 1;
-    env->bitwise = config != NULL && config->determinism == GNTI_DET_BITWISE;
     gnt_assert_ok(gnti_device_open(backend, 0, config, &env->device[0]));
     gnt_assert_ok(gnti_device_open("ref", 0, NULL, &env->device[1]));
     for (int side = 0; side < 2; side++)
