@@ -54,12 +54,21 @@ typedef struct gnti_comm_table {
     void (*free)(gnti_comm *c);
 } gnti_comm_table;
 
+/* What a message costs on a virtual clock; 0 bandwidth: nothing. */
+typedef struct gnti_link {
+    double latency, bytes_per_second;
+} gnti_link;
+
 /* Each communicator starts with this; so does each exchange with its communicator. */
 struct gnti_comm {
     const gnti_comm_table *table;
     int32_t rank, size;
     double time_limit; /* seconds */
     bool aborted;
+    /* A virtual clock of this rank's device (kernels/virtual.h), or NULL: wall time. A wait sets it to the arrival of what was
+     * waited for: the sender's clock at start + latency + bytes / bandwidth. */
+    double *virtual_seconds;
+    gnti_link link;
     char reason[GNTI_COMM_REASON_BYTES];
 };
 struct gnti_exchange {
@@ -68,6 +77,25 @@ struct gnti_exchange {
 
 /* The job of one rank. */
 gnt_status gnti_comm_self_create(gnti_comm **out);
+
+/* comm_threads.c: ranks as threads of one process; out (size) receives one communicator a rank, each used by one thread at a
+ * time. Sums are in rank order. Messages are copied once, from the sender's buffer into the receiver's. */
+gnt_status gnti_comm_threads_create(int32_t size, gnti_comm **out);
+
+/* comm_mpi (plug-in libgnntrain-mpi.so, opened on demand): MPI processes. launched: this process was started by an MPI
+ * launcher or srun with more than one task. Initialises MPI (thread level SERIALIZED or better) unless the caller has. */
+typedef struct gnti_launch {
+    int32_t rank, size, local_rank, local_size;
+    char host[64];
+    const char *by; /* "mpirun", "srun", "none" */
+} gnti_launch;
+/* From the environment alone, nothing is opened. ERR_USAGE for a launch that contradicts itself (users.md 5, 11). */
+gnt_status gnti_launch_detect(gnti_launch *out);
+gnt_status gnti_comm_mpi_create(gnti_comm **out);
+
+/* Before the first collective: every rank compares a hash of (program, shapes, plan, versions). ERR_PEER_LOST (exit 5) with
+ * both sides named when they differ. `what` is text of at most 200 bytes that says what differs where it can. */
+gnt_status gnti_comm_check_launch(gnti_comm *c, const char *what, const char sha256[65]);
 
 /* comm.c: the calls that everybody uses; arguments and the state of the communicator are checked here, once.
  */

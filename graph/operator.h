@@ -23,6 +23,10 @@ typedef struct gnti_operator {
     float *self;                  /* (num_dst) loop or 1; NULL: all 1 */
     float *sym_scale;             /* (num_src) t, from global degrees */
     float *mean_scale;            /* (num_dst) */
+    /* A part (partition/part.h): the transpose is num_dst x num_src_t, its columns are own rows and then its own halo rows. 0
+     * and NULL elsewhere: num_src, sym_scale and mean_scale serve both directions. */
+    int64_t num_src_t;
+    float *sym_scale_t, *mean_scale_t; /* (num_src_t) */
     const int64_t *src_ids; /* (num_src) global node ids, keys of random numbers; NULL: row r is node r */
     gnti_graph *owned_forward, *owned_transposed;
     int64_t *owned_ids;

@@ -89,7 +89,9 @@ typedef struct gnt_spmm_plan_args {
     const int32_t *columns;
     const float *weights;       /* (num_arcs) or NULL: all 1 */
     int64_t first_row, end_row; /* a range of output rows; 0, num_rows: all */
-    int64_t max_width;          /* widest g * width */
+    const int32_t *rows;        /* (num_listed) only these output rows, ascending; NULL: the range */
+    int64_t num_listed;
+    int64_t max_width; /* widest g * width */
 } gnt_spmm_plan_args;
 
 typedef struct gnt_spmm_plan gnt_spmm_plan;
@@ -114,7 +116,25 @@ typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per bloc
     gnt_epilogue epilogue;
 } gnt_spmm_args;
 
-typedef struct gnt_attend_args gnt_attend_args; /* attention arrives with the layers that need it */
+/* Attention along arcs (Velickovic et al., ICLR 2018), without an array of arc size. Heads lie side by side in a row: h is
+ * (rows, M, heads * width), scores (rows, M, heads).
+ *   e_ij = s_dst[i] + s_src[j], a_ij = softmax_j leaky_relu(e_ij, slope) over the arcs of row i and i itself,
+ *   out_i = sum_j keep_ij a_ij h_j
+ * keep_ij: dropout of arcs drawn by (source id, destination id, head) (docs/design.md), or 1. Arc weights are not read.
+ * Rows without arcs attend to themselves alone. Forward writes out, max and sum (rows, M, heads) of the running softmax.
+ * Backward by row (along the plan): r_i = <G_i, out_i>, u_i = sum_j de_ij -> ds_dst; by the transposed plan (transposed = true):
+ * dh_j = sum_i keep_ij a_ij G_i, ds_src[j] = sum_i de_ij; both recompute a_ij from max and sum. With ranks the transposed pass
+ * reads halo rows of G, max, sum, r and s_dst. Formulas: docs/models.md. */
+typedef struct gnt_attend_args {
+    int32_t heads;
+    float slope;
+    bool transposed;
+    gnt_mat_view h, s_src, s_dst, out, max, sum;
+    gnt_mat_view grad, r, dh, ds_src, ds_dst; /* backward */
+    gnt_dropout dropout;                      /* of arcs; row_ids are the ids of the columns' space */
+    const gnt_buffer *dst_ids;                /* int64 ids of the plan's rows, NULL: their numbers */
+    const gnt_buffer *step;
+} gnt_attend_args;
 
 typedef enum gnt_norm_kind { GNT_NORM_BATCH, GNT_NORM_LAYER } gnt_norm_kind;
 /* y = gamma (x - mean) rstd + beta. BATCH: mean, rstd (1, M, width) over rows (Ioffe, Szegedy 2015), biased variance;

@@ -14,8 +14,9 @@
 #include <gnntrain/model.h>
 
 #include "datasets/dataset.h"
+#include "dist/halo.h"
 #include "graph/operator.h"
-#include "kernels/backend.h"
+#include "kernels/virtual.h"
 
 /* ---- models: what a checkpoint must know to make one again --------------------------------------------------- */
 gnt_context *gnti_model_context(const gnt_model *model);
@@ -111,11 +112,24 @@ enum {
     GNTI_PASS_FUSE = 16,
     GNTI_PASS_MEMORY = 32,
     GNTI_PASS_CHAIN = 64,
-    GNTI_PASS_LOSS_ROWS = 128
+    GNTI_PASS_LOSS_ROWS = 128,
+    GNTI_PASS_OVERLAP = 256
 };
 /* "hoist,fuse" as bits; ERR_USAGE lists the passes there are. */
 gnt_status gnti_passes_parse(const char *list, uint32_t *out);
+/* A program of one rank of several, or of one rank over a partition: planner pass `parts` (plan_parts.c) adds halo exchanges
+ * and sums over ranks; `overlap` computes interior rows while halo rows travel. All lent; every rank plans the same program. */
+typedef enum gnti_strategy { GNTI_STRATEGY_AUTO, GNTI_STRATEGY_HALO, GNTI_STRATEGY_BROADCAST } gnti_strategy;
+typedef struct gnti_dist_config {
+    gnti_comm *comm;
+    gnti_strategy strategy;
+    gnti_wire wire;
+    gnti_virtual *clock;      /* NULL: wall time */
+    struct gnti_trace *trace; /* nn/trace.h, NULL: none */
+} gnti_dist_config;
+
 typedef struct gnti_plan_config {
+    const gnti_dist_config *dist; /* NULL: the whole graph on one device */
     uint32_t disabled_passes;
     int64_t row_capacity;     /* rows of the widest space; 0: set at bind */
     int64_t expected_arcs;    /* for cost decisions and estimates */
@@ -133,6 +147,7 @@ void gnti_program_free(gnti_program **p);
 
 /* All pointers are host memory that must live until the next bind. A NULL member keeps what was bound before. */
 typedef struct gnti_batch {
+    const gnti_part *part; /* programs with dist: adj[l] is its op, rows are its own rows; collective */
     const gnti_operator *const *adj; /* (num recorded adjs) */
     const gnti_features *x;          /* rows of the first space */
     const int32_t *labels;           /* SOFTMAX: (rows of the last space) */

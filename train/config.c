@@ -60,6 +60,19 @@ const gnt_option gnti_trainer_table[] = {
     GNT_OPTION_INT("eval-every", CONFIG, eval_every, 1, 1, BIG, "epochs between evaluations"),
     GNT_OPTION_DOUBLE("time-limit", CONFIG, time_limit, 0.0, 0.0, 1e12,
                       "seconds until a stop with checkpoint, 0: none"),
+    GNT_OPTION_GROUP("Parts and ranks"),
+    GNT_OPTION_TEXT("devices", CONFIG, devices, NULL,
+                    "how many, or kind:key=value;... (gnntrain devices --help)"),
+    GNT_OPTION_TEXT("partition", CONFIG, partition, NULL,
+                    "file of gnntrain partition; made in the run folder when not given"),
+    GNT_OPTION_INT("chunks", CONFIG, chunks, 0, 0, 1 << 20,
+                   "of a partition made here, 0: by the number of nodes"),
+    GNT_OPTION_WORD("strategy", CONFIG, strategy, 0, "auto|halo|broadcast", "how rows travel between ranks"),
+    GNT_OPTION_WORD("wire", CONFIG, wire, 0, "fp32|bf16", "halo rows on the wire"),
+    GNT_OPTION_WORD("balance", CONFIG, balance, 0, "auto|off", "move chunks when measured rates drift"),
+    GNT_OPTION_DOUBLE("wait-limit", CONFIG, wait_limit, 60.0, 0.1, 1e6,
+                      "seconds a rank waits for the others"),
+    GNT_OPTION_TEXT("trace", CONFIG, trace, NULL, "Chrome trace file of the first epochs"),
     GNT_OPTION_GROUP("Run"),
     GNT_OPTION_TEXT("run", CONFIG, run, NULL, "run folder: metrics, checkpoint, summary"),
     GNT_OPTION_INT("checkpoint-every", CONFIG, checkpoint_every, 50, 0, BIG,
@@ -192,6 +205,9 @@ static gnt_status check_pairs(const gnt_trainer_config *c)
     GNT_CHECK(!clusters || c->clusters >= c->clusters_per_batch, GNT_ERR_USAGE,
               "source clusters needs clusters (now %lld) of at least clusters-per-batch (%lld)",
               (long long)c->clusters, (long long)c->clusters_per_batch);
+    GNT_CHECK(c->devices == NULL && c->partition == NULL && c->trace == NULL && c->chunks == 0 &&
+                  c->strategy == 0 && c->wire == 0 && c->balance == 0,
+              GNT_ERR_UNSUPPORTED, "this version trains on one device");
     GNT_CHECK(sgd || (c->beta1 < 1.0 && c->beta2 < 1.0), GNT_ERR_USAGE,
               "beta1 %g and beta2 %g must be below 1", c->beta1, c->beta2);
 done:
@@ -217,6 +233,7 @@ gnt_status gnti_config_copy(const gnt_trainer_config *config, gnt_trainer_config
     copy = given;
     copy.struct_size = sizeof copy;
     copy.weight_decay = copy.class_weights = copy.split = copy.run = copy.no_pass = NULL;
+    copy.devices = copy.partition = copy.trace = NULL;
     for (int i = 0; i < count; i++) {
         const gnt_option *o = &gnti_trainer_table[i];
         const char *text = NULL;

@@ -46,6 +46,17 @@ typedef struct gnt_trainer_config {
     int32_t deterministic; /* auto|off|run|bitwise; auto: the context's, others must agree with it */
     const char *no_pass;   /* planner passes switched off, comma separated */
     double time_limit;     /* seconds, 0: none; stops like a signal */
+    /* Parts and ranks (docs/distributed.md). */
+    const char *devices; /* "4", or "cpu:speed=1;cpu:speed=0.25,mem=512M"; NULL: the context's one device */
+    const char *
+        partition; /* file made by gnntrain partition; NULL: one is made in the run folder when devices need it */
+    int64_t chunks;   /* of a partition that is made here, 0: by the number of nodes */
+    int32_t strategy; /* auto|halo|broadcast */
+    int32_t wire;     /* fp32|bf16: halo rows on the wire */
+    int32_t balance;  /* auto|off: chunks move between epochs when measured rates drift */
+    double
+        wait_limit; /* seconds that a rank waits for others, then all end with ERR_TIMEOUT or ERR_PEER_LOST */
+    const char *trace; /* Chrome trace file of the first epochs, one row a rank; NULL: none */
 } gnt_trainer_config;
 
 GNT_API void gnt_trainer_config_init(gnt_trainer_config *config);

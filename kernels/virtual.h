@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Virtual devices: a CPU device that pretends to be a slower or unequal one, for planning and tests on one machine.
+ *
+ * text:  kind[:key=value{,key=value}]{;...}, or a number N for N equal ones. "cpu:speed=1;cpu:speed=0.25,mem=512M"
+ *   speed    of everything, 1 = this machine's share of a rank (default); spmm, gemm: of these kinds alone
+ *   mem      bytes with K, M, G (1024): the allocator answers ERR_DEVICE_NOMEM beyond it
+ *   clock    wall (default): a slower device is paced, it sleeps after each run for what it would have taken longer;
+ *            virtual: nothing sleeps, seconds come from bytes and operations counted at run time, hidden speeds, 5 % seeded noise
+ *   threads  of this device; flops, bytes: operations and bytes a second at speed 1 on the virtual clock
+ *   slow     FACTOR@STEP: its speed changes at a step, for tests ("slow=4@20")
+ * Planners never see these numbers: they see elapsed seconds.
+ */
+#ifndef GNTI_KERNELS_VIRTUAL_H
+#define GNTI_KERNELS_VIRTUAL_H
+
+#include "kernels/backend.h"
+
+typedef struct gnti_device_spec {
+    char backend[16];
+    double speed, spmm, gemm; /* factors; spmm and gemm multiply speed */
+    size_t memory;            /* 0: no limit */
+    bool virtual_clock;
+    int32_t threads;     /* 0: cores / ranks */
+    double flops, bytes; /* per second at speed 1 */
+    double slow_factor;  /* 0: never */
+    int64_t slow_step;
+} gnti_device_spec;
+
+/* ERR_USAGE points at the place in the text. NULL or "": one device. specs (*out_count), to be freed. */
+gnt_status gnti_device_specs_parse(const char *text, gnti_device_spec **specs, int32_t *out_count);
+
+/* What a device has taken: between begin and end the counters of its streams are charged (virtual), or the wall time is
+ * stretched by sleeping (paced), or simply measured. */
+typedef struct gnti_virtual gnti_virtual;
+gnt_status gnti_virtual_create(const gnti_device_spec *spec, uint64_t seed, gnti_virtual **out);
+void gnti_virtual_free(gnti_virtual **v);
+/* The clock that gnti_comm.virtual_seconds points to; NULL for a device on wall time. */
+double *gnti_virtual_clock(gnti_virtual *v);
+/* Called by the program before and after a stretch of ops of a step without a wait inside; charges what the stream counted. */
+void gnti_virtual_begin(gnti_virtual *v, const gnt_stream *s, int64_t step);
+void gnti_virtual_end(gnti_virtual *v, const gnt_stream *s);
+/* Seconds of compute charged or measured since the last call: what planners see. */
+double gnti_virtual_take_seconds(gnti_virtual *v);
+
+#endif
