@@ -135,9 +135,9 @@ static gnt_status make_program(golden *g)
     const gnti_decay_rule rule = { .layer = 1, .kind = GNTI_PARAM_WEIGHT, .value = g->decay };
     const gnti_update_config update = {
         .kind = g->adam ? GNT_OPTIMIZER_ADAM : GNT_OPTIMIZER_SGD,
-        .beta1 = 0.9f,
-        .beta2 = 0.999f,
-        .eps = 1e-8f,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .eps = 1e-8,
         .rules = &rule,
         .num_rules = g->decay > 0 ? 1 : 0,
     };
@@ -196,9 +196,9 @@ static gnt_status step(golden *g, int64_t number, double *out_loss)
 
     GNT_TRY(gnti_program_set_hyper(g->program, g->lr, 0, g->steps > 0 ? g->rate : 0.0f));
     GNT_TRY(gnti_program_set_hyper(g->program, g->corr1, 0,
-                                   (float)(1.0 - pow((double)0.9f, (double)number + 1))));
+                                   (float)(1.0 - pow(0.9, (double)number + 1))));
     GNT_TRY(gnti_program_set_hyper(g->program, g->corr2, 0,
-                                   (float)(1.0 - pow((double)0.999f, (double)number + 1))));
+                                   (float)(1.0 - pow(0.999, (double)number + 1))));
     GNT_TRY(gnti_program_run(g->program, &s));
     GNT_TRY(gnti_program_stats(g->program, stats, &bad));
     *out_loss = stats[0] / stats[1];

@@ -65,9 +65,9 @@ typedef struct cpu_map_row {
 } cpu_map_row;
 
 typedef struct cpu_adam {
-    float decay, shrink; /* g += decay w; w *= shrink (AdamW: 1 - lr decay, else 1) */
-    float clip, beta1, beta2, rest1, rest2, rate, root_scale,
-        eps; /* rate = lr / corr1, root_scale = 1 / sqrt(corr2) */
+    float decay, shrink;                /* g += decay w; w *= shrink (AdamW: 1 - lr decay, else 1) */
+    float clip, momentum, rest1, rest2; /* momentum: SGD's; rest: 1 - beta of Adam */
+    float rate, root_scale, eps;        /* rate = lr / corr1, root_scale = 1 / sqrt(corr2) */
 } cpu_adam;
 
 typedef struct cpu_kernels {

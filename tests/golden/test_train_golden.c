@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Golden trainings through the trainer: the shared data folder's losses before each step (float64, an independent
  * program) for GCN with Adam and coupled decay on the first layer, and with momentum SGD; karate here, Cora when Python
- * can convert it. Tolerance 1e-6, the difference that float32 makes being 4e-7 over 100 steps.
+ * can convert it. Tolerance 4e-7: what
+ * two other tools stay within in float32 over 100 steps.
  * label: medium
  */
 #include "tests/support/nn_case.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 
 enum { KARATE = 34, MAX_STEPS = 200 };
-#define TOLERANCE 1e-6
+#define TOLERANCE 4e-7
 
 /* Golden parameters: biases too, in the order of declaration. */
 static void set_parameters(gnt_trainer *tr)
