@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From one map to another with few bytes on the way: shed, place, then search while it pays.
+ *
+ *   limit_d = (1 + eps) w_d C     w: target shares, C: all costs
+ *   1. chunks of leaving devices have no owner; a device over its limit (or its memory) sheds, best first by
+ *      (min(excess, c_p) - rho * halo that breaks) / bytes, at most one chunk more than its excess
+ *   2. the pool, in descending cost, goes to who would be done first, the exchange counted
+ *   3. single moves and swaps as long as (sum of squared excess, bytes moved + a little halo) falls, never over the budget
+ * A map whose devices are within their limits is left as it is. Moved load is at least
+ *   bound = leaving load + sum over staying d of max(0, load_d - limit_d)
+ * and by 1. to 3. at most that and one chunk a device more.
+ */
+#include "partition/map_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_PASSES = 50, MAX_SWAP_CHUNKS = 2048 };
+
+static const double HALO_WORTH = 0.2; /* chunks' worth of bytes that a chunk's worth of halo is worth */
+
+typedef struct resize {
+    gnti_map_state s;
+    int32_t *home;                 /* (K) device that holds the chunk now, -1: one that leaves */
+    double *limit;                 /* (D) load */
+    double all_limits;             /* their sum */
+    double byte_price, halo_price; /* of a byte moved, of a halo row */
+    double moved_bytes, moved_load, budget;
+} resize;
+
+static void resize_clear(resize *r)
+{
+    gnti_map_state_clear(&r->s);
+    gnti_free(r->home);
+    gnti_free(r->limit);
+}
+
+/* How much too much a device would hold: squared and relative, weighed by its share; memory before all. */
+static double excess(const resize *r, int32_t d, double load, double bytes, int32_t count)
+{
+    const gnti_map_config *c = r->s.c;
+    const double over = load > r->limit[d] ? load / r->limit[d] - 1.0 : 0.0;
+    const double full =
+        c->devices[d].memory > 0.0 && bytes > c->devices[d].memory ? bytes / c->devices[d].memory : 0.0;
+
+    return over * over * r->limit[d] / r->all_limits + (full > 0.0 ? 1e6 * full : 0.0) +
+           (count == 0 && !c->allow_idle ? 1e3 : 0.0);
+}
+
+/* Gives p to d and keeps the books of what has moved. Nobody's chunks count as moved. */
+static void put(resize *r, int32_t p, int32_t d)
+{
+    const gnti_chunk_facts *f = r->s.f;
+    const bool was_away = r->s.owner[p] != r->home[p] || r->home[p] < 0;
+    const bool is_away = d != r->home[p] || r->home[p] < 0;
+
+    r->moved_bytes += ((double)is_away - (double)was_away) * f->bytes[p];
+    r->moved_load += ((double)is_away - (double)was_away) * f->cost[p];
+    gnti_map_state_put(&r->s, p, d);
+}
+
+/* --- 1. shedding --- */
+
+static int32_t best_to_shed(const resize *r, int32_t d)
+{
+    const gnti_map_state *s = &r->s;
+    const double over = s->load[d] - r->limit[d];
+    const bool full = s->c->devices[d].memory > 0.0 && s->bytes[d] > s->c->devices[d].memory;
+    double most = -INFINITY;
+    int32_t best = -1;
+
+    for (int32_t p = 0; p < s->f->num_chunks; p++) {
+        double relief, score;
+
+        if (s->owner[p] != d || (s->f->cost[p] <= 0.0 && !full))
+            continue;
+        relief = full ? s->f->bytes[p] : fmin(over, s->f->cost[p]);
+        score = (relief - s->c->halo_seconds * gnti_map_affinity(s, p, d)) / fmax(s->f->bytes[p], 1.0);
+        if (score > most) {
+            most = score;
+            best = p;
+        }
+    }
+    return best;
+}
+
+static void shed(resize *r)
+{
+    gnti_map_state *s = &r->s;
+
+    for (int32_t d = 0; d < s->c->num_devices; d++) {
+        while (s->count[d] > 1 &&
+               (s->load[d] > r->limit[d] * (1.0 + 1e-12) ||
+                (s->c->devices[d].memory > 0.0 && s->bytes[d] > s->c->devices[d].memory))) {
+            const int32_t p = best_to_shed(r, d);
+
+            if (p < 0)
+                break;
+            put(r, p, -1);
+        }
+    }
+}
+
+/* --- 2. placing --- */
+
+/* The device that would be done first with p, among those that have memory; -1: none. */
+static int32_t best_place(const resize *r, int32_t p)
+{
+    const gnti_map_state *s = &r->s;
+    const gnti_map_config *c = s->c;
+    double least = INFINITY;
+    int32_t best = -1;
+
+    for (int32_t d = 0; d < c->num_devices; d++) {
+        const double together = gnti_map_affinity(s, p, d);
+        double t = (s->load[d] + s->f->cost[p]) / c->devices[d].speed - c->halo_seconds * together;
+
+        if (c->devices[d].memory > 0.0 && s->bytes[d] + s->f->bytes[p] > c->devices[d].memory)
+            continue;
+        if (s->count[d] == 0 && !c->allow_idle)
+            t = -1.0 / c->devices[d].speed;
+        if (t < least || (t == least && together > gnti_map_affinity(s, p, best))) {
+            least = t;
+            best = d;
+        }
+    }
+    return best;
+}
+
+typedef struct pooled {
+    double cost, bytes;
+    int32_t chunk;
+} pooled;
+
+/* Dear chunks first; where costs are equal, large ones. */
+static int compare_pooled(const void *a, const void *b)
+{
+    const pooled *x = a, *y = b;
+
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? 1 : -1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const pooled *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
+/* Puts the pool on devices in its order; answers the chunk that found no room, -1: all did. */
+static int32_t place(resize *r, const pooled *pool, int32_t num)
+{
+    for (int32_t i = 0; i < num; i++) {
+        const int32_t d = best_place(r, pool[i].chunk);
+
+        if (d < 0)
+            return pool[i].chunk;
+        put(r, pool[i].chunk, d);
+    }
+    return -1;
+}
+
+static gnt_status place_pool(resize *r)
+{
+    gnt_status st = GNT_OK;
+    const gnti_chunk_facts *f = r->s.f;
+    pooled *pool = NULL;
+    int32_t num = 0, stuck;
+    double room = 0.0;
+
+    GNT_TRY(gnti_alloc_array(&pool, f->num_chunks));
+    for (int32_t p = 0; p < f->num_chunks; p++)
+        if (r->s.owner[p] < 0)
+            pool[num++] = (pooled){ f->cost[p], f->bytes[p], p };
+    qsort(pool, (size_t)num, sizeof *pool, compare_pooled);
+    stuck = place(r, pool, num);
+    if (stuck >= 0) { /* memory decides: the largest first */
+        for (int32_t i = 0; i < num; i++)
+            put(r, pool[i].chunk, -1);
+        qsort(pool, (size_t)num, sizeof *pool, compare_bytes);
+        stuck = place(r, pool, num);
+    }
+    for (int32_t d = 0; stuck >= 0 && d < r->s.c->num_devices; d++)
+        room = fmax(room, r->s.c->devices[d].memory - r->s.bytes[d]);
+    GNT_CHECK(
+        stuck < 0, GNT_ERR_LIMIT,
+        "chunk %d needs %.0f bytes but no device has more than %.0f left: use more devices, or partition "
+        "with more --chunks",
+        stuck, f->bytes[stuck], room);
+done:
+    gnti_free(pool);
+    return st;
+}
+
+/* --- 3. searching --- */
+
+/* What the map costs after p goes to d (and q, when not -1, the other way): less excess first, then price. */
+typedef struct change {
+    double excess, price;
+} change;
+
+static bool is_better(change a, change b)
+{
+    const double slack = 1e-10;
+
+    if (a.excess < b.excess - slack)
+        return true;
+    return a.excess <= b.excess + slack && a.price < b.price - slack;
+}
+
+static double away_load(const resize *r, int32_t p, int32_t d)
+{
+    return d != r->home[p] || r->home[p] < 0 ? r->s.f->cost[p] : 0.0;
+}
+
+static double away_bytes(const resize *r, int32_t p, int32_t d)
+{
+    return d != r->home[p] || r->home[p] < 0 ? r->s.f->bytes[p] : 0.0;
+}
+
+/* The change by p -> d, and q -> p's device; false when the budget of moved load forbids it. */
+static bool weigh(const resize *r, int32_t p, int32_t d, int32_t q, change *out)
+{
+    const gnti_map_state *s = &r->s;
+    const int32_t from = s->owner[p];
+    const double cost_q = q >= 0 ? s->f->cost[q] : 0.0, bytes_q = q >= 0 ? s->f->bytes[q] : 0.0;
+    const double cost = s->f->cost[p] - cost_q, bytes = s->f->bytes[p] - bytes_q;
+    const int32_t count = q >= 0 ? 0 : 1;
+    double load = away_load(r, p, d) - away_load(r, p, from), gain = 0.0;
+
+    if (q >= 0)
+        load += away_load(r, q, from) - away_load(r, q, d);
+    if (load > 0.0 && r->moved_load + load > r->budget)
+        return false;
+    out->excess = excess(r, from, s->load[from] - cost, s->bytes[from] - bytes, s->count[from] - count) +
+                  excess(r, d, s->load[d] + cost, s->bytes[d] + bytes, s->count[d] + count) -
+                  excess(r, from, s->load[from], s->bytes[from], s->count[from]) -
+                  excess(r, d, s->load[d], s->bytes[d], s->count[d]);
+    out->price = r->byte_price * (away_bytes(r, p, d) - away_bytes(r, p, from));
+    if (q >= 0)
+        out->price += r->byte_price * (away_bytes(r, q, from) - away_bytes(r, q, d));
+    if (r->halo_price > 0.0) {
+        gain = gnti_map_affinity(s, p, d) - gnti_map_affinity(s, p, from);
+        if (q >= 0)
+            gain += gnti_map_affinity(s, q, from) - gnti_map_affinity(s, q, d) -
+                    2.0 * gnti_chunk_affinity(s, p, q);
+        out->price -= r->halo_price * gain;
+    }
+    return true;
+}
+
+/* The best single move or swap of chunk p; answers whether it was made. */
+static bool improve(resize *r, int32_t p)
+{
+    const gnti_map_state *s = &r->s;
+    const int32_t from = s->owner[p];
+    change best = { 0.0, 0.0 }, now;
+    int32_t to = -1, partner = -1;
+
+    for (int32_t d = 0; d < s->c->num_devices; d++) {
+        if (d == from || !weigh(r, p, d, -1, &now) || !is_better(now, best))
+            continue;
+        best = now;
+        to = d;
+    }
+    for (int32_t q = 0; q < s->f->num_chunks && s->f->num_chunks <= MAX_SWAP_CHUNKS; q++) {
+        if (s->owner[q] == from || !weigh(r, p, s->owner[q], q, &now) || !is_better(now, best))
+            continue;
+        best = now;
+        to = s->owner[q];
+        partner = q;
+    }
+    if (to < 0)
+        return false;
+    put(r, p, to);
+    if (partner >= 0)
+        put(r, partner, from);
+    return true;
+}
+
+static void search(resize *r)
+{
+    bool changed = true;
+
+    for (int pass = 0; pass < MAX_PASSES && changed; pass++) {
+        changed = false;
+        for (int32_t p = 0; p < r->s.f->num_chunks; p++)
+            changed = improve(r, p) || changed;
+    }
+}
+
+/* --- together --- */
+
+/* Limits, the bound and the prices, from the map as it is before anything moves. Answers the bound. */
+static double set_limits(resize *r, const double *shares)
+{
+    const gnti_chunk_facts *f = r->s.f;
+    const int32_t num_devices = r->s.c->num_devices;
+    double total = 0.0, bytes = 0.0, halo = 0.0, dearest = 0.0, bound = 0.0;
+
+    for (int32_t p = 0; p < f->num_chunks; p++) {
+        total += f->cost[p];
+        bytes += f->bytes[p];
+        dearest = fmax(dearest, f->cost[p]);
+        bound += r->home[p] < 0 ? f->cost[p] : 0.0;
+        for (int64_t e = f->offsets[p]; e < f->offsets[p + 1]; e++)
+            halo += f->halo_rows[e];
+    }
+    for (int32_t d = 0; d < num_devices; d++) {
+        r->limit[d] = fmax((1.0 + r->s.c->tolerance) * shares[d] * total, 1e-300);
+        r->all_limits += r->limit[d];
+        bound += fmax(0.0, r->s.load[d] - r->limit[d]);
+    }
+    r->budget = bound + dearest * num_devices;
+    r->byte_price = bytes > 0.0 ? f->num_chunks / bytes : 0.0;
+    r->halo_price = halo > 0.0 && r->s.c->halo_seconds > 0.0 ? HALO_WORTH * f->num_chunks / halo : 0.0;
+    return bound;
+}
+
+/* Whether nothing has to move: everybody within limit and memory, nobody without a chunk that must have one. */
+static bool is_settled(const resize *r)
+{
+    double over = 0.0;
+
+    for (int32_t p = 0; p < r->s.f->num_chunks; p++)
+        if (r->s.owner[p] < 0)
+            return false;
+    for (int32_t d = 0; d < r->s.c->num_devices; d++)
+        over += excess(r, d, r->s.load[d], r->s.bytes[d], r->s.count[d]);
+    return over <= 0.0;
+}
+
+static gnt_status check_old(const gnti_chunk_facts *f, const gnti_map_config *c, const int32_t *old_owner,
+                            const int32_t *new_of_old, int32_t num_old)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(old_owner != NULL && new_of_old != NULL, GNT_ERR_ARG, "the old map must not be NULL");
+    for (int32_t d = 0; d < num_old; d++)
+        GNT_CHECK(new_of_old[d] >= -1 && new_of_old[d] < c->num_devices, GNT_ERR_ARG,
+                  "old device %d becomes device %d of %d", d, new_of_old[d], c->num_devices);
+    for (int32_t p = 0; p < f->num_chunks; p++)
+        GNT_CHECK(old_owner[p] >= 0 && old_owner[p] < num_old, GNT_ERR_ARG, "chunk %d lay on device %d of %d",
+                  p, old_owner[p], num_old);
+done:
+    return st;
+}
+
+static void report(const resize *r, double bound, gnti_moves *moved)
+{
+    *moved = (gnti_moves){ .bytes = r->moved_bytes, .load = r->moved_load, .bound = bound };
+    for (int32_t p = 0; p < r->s.f->num_chunks; p++)
+        moved->num_chunks += r->home[p] < 0 || r->s.owner[p] != r->home[p];
+}
+
+gnt_status gnti_chunk_map_resize(const gnti_chunk_facts *f, const gnti_map_config *c,
+                                 const int32_t *old_owner, const int32_t *new_of_old, int32_t num_old,
+                                 int32_t *owner, gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    resize r = { .home = NULL };
+    double *shares = NULL, total = 0.0, bound;
+    int32_t *map = NULL;
+
+    GNT_TRY(gnti_chunk_map_check(f, c));
+    GNT_TRY(check_old(f, c, old_owner, new_of_old, num_old));
+    GNT_TRY(gnti_alloc_array(&map, f->num_chunks));
+    GNT_TRY(gnti_alloc_array(&r.home, f->num_chunks));
+    GNT_TRY(gnti_alloc_array(&r.limit, c->num_devices));
+    GNT_TRY(gnti_alloc_array(&shares, c->num_devices));
+    for (int32_t p = 0; p < f->num_chunks; p++) {
+        map[p] = r.home[p] = new_of_old[old_owner[p]];
+        total += f->bytes[p];
+        r.moved_bytes += map[p] < 0 ? f->bytes[p] : 0.0;
+        r.moved_load += map[p] < 0 ? f->cost[p] : 0.0;
+    }
+    GNT_TRY(gnti_target_shares(c->devices, c->num_devices, total, shares));
+    GNT_TRY(gnti_map_state_make(f, c, map, &r.s));
+    bound = set_limits(&r, shares);
+    if (!is_settled(&r)) {
+        shed(&r);
+        GNT_TRY(place_pool(&r));
+        search(&r);
+    }
+    for (int32_t p = 0; p < f->num_chunks; p++)
+        owner[p] = map[p];
+    if (moved != NULL)
+        report(&r, bound, moved);
+done:
+    resize_clear(&r);
+    gnti_free(shares);
+    gnti_free(map);
+    return st;
+}
