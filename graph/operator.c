@@ -221,6 +221,8 @@ void gnti_operator_free(gnti_operator **op)
     gnti_free(o->self);
     gnti_free(o->sym_scale);
     gnti_free(o->mean_scale);
+    gnti_free(o->sym_scale_t);
+    gnti_free(o->mean_scale_t);
     gnti_free(o->owned_ids);
     gnti_free(o);
     *op = NULL;

@@ -40,14 +40,20 @@ typedef struct gnti_part {
     gnti_halo_plan *forward, *backward; /* backward == forward when op->symmetric */
 } gnti_part;
 
-/* All parts of a graph that lies in memory (ranks as threads, tests). owner (K): rank of each chunk. nodes: only their induced
- * subgraph (ascending), NULL: all. parts (num_ranks). A rank may own nothing. Equal for every rank, and to gnti_part_load. */
-gnt_status gnti_parts_make(const gnti_graph *sources, const gnti_partition *p, const int32_t *owner,
-                           int32_t num_ranks, const int64_t *nodes, int64_t num_nodes, gnti_part **parts);
+/* What parts are cut from, all lent for the call. */
+typedef struct gnti_part_source {
+    const gnti_graph *graph; /* rows are sources */
+    const gnti_partition *partition;
+    const int32_t *owner; /* (K) rank of each chunk; a rank may own nothing */
+    int32_t num_ranks;
+    const int64_t *nodes; /* ascending: only their induced subgraph, degrees inside it; NULL: all */
+    int64_t num_nodes;
+} gnti_part_source;
+
+/* All parts of a graph that lies in memory (ranks as threads, tests): parts (num_ranks). Equal to those that ranks load. */
+gnt_status gnti_parts_make(const gnti_part_source *source, gnti_part **parts);
 /* One of them, at the cost of one. */
-gnt_status gnti_part_make(const gnti_graph *sources, const gnti_partition *p, const int32_t *owner,
-                          int32_t num_ranks, int32_t rank, const int64_t *nodes, int64_t num_nodes,
-                          gnti_part **out);
+gnt_status gnti_part_make(const gnti_part_source *source, int32_t rank, gnti_part **out);
 void gnti_part_free(gnti_part **part);
 
 #endif
