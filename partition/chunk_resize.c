@@ -5,12 +5,14 @@
  *   1. chunks of leaving devices have no owner; a device over its limit (or its memory) sheds, best first by
  *      (min(excess, c_p) - rho * halo that breaks) / bytes, at most one chunk more than its excess
  *   2. the pool, in descending cost, goes to who would be done first, the exchange counted
- *   3. single moves and swaps as long as (sum of squared excess, bytes moved + a little halo) falls, never over the budget
+ *   3. single moves and swaps as long as (sum of squared excess, bytes moved + a little halo) falls, never over the budget;
+ *      then the same with the fullest device's fill as everybody's limit, so that nothing stays moved for nothing
+ *   4. branch and bound over the bytes at that fill, exact unless its nodes run out
  * A map whose devices are within their limits is left as it is. Moved load is at least
  *   bound = leaving load + sum over staying d of max(0, load_d - limit_d)
- * and by 1. to 3. at most that and one chunk a device more.
+ * and by 1. to 4. at most that and one chunk a device more.
  */
-#include "partition/map_state.h"
+#include "partition/chunk_resize.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,16 +21,7 @@ enum { MAX_PASSES = 50, MAX_SWAP_CHUNKS = 2048 };
 
 static const double HALO_WORTH = 0.2; /* chunks' worth of bytes that a chunk's worth of halo is worth */
 
-typedef struct resize {
-    gnti_map_state s;
-    int32_t *home;                 /* (K) device that holds the chunk now, -1: one that leaves */
-    double *limit;                 /* (D) load */
-    double all_limits;             /* their sum */
-    double byte_price, halo_price; /* of a byte moved, of a halo row */
-    double moved_bytes, moved_load, budget;
-} resize;
-
-static void resize_clear(resize *r)
+static void resize_clear(gnti_resize *r)
 {
     gnti_map_state_clear(&r->s);
     gnti_free(r->home);
@@ -36,7 +29,7 @@ static void resize_clear(resize *r)
 }
 
 /* How much too much a device would hold: squared and relative, weighed by its share; memory before all. */
-static double excess(const resize *r, int32_t d, double load, double bytes, int32_t count)
+static double excess(const gnti_resize *r, int32_t d, double load, double bytes, int32_t count)
 {
     const gnti_map_config *c = r->s.c;
     const double over = load > r->limit[d] ? load / r->limit[d] - 1.0 : 0.0;
@@ -47,21 +40,30 @@ static double excess(const resize *r, int32_t d, double load, double bytes, int3
            (count == 0 && !c->allow_idle ? 1e3 : 0.0);
 }
 
-/* Gives p to d and keeps the books of what has moved. Nobody's chunks count as moved. */
-static void put(resize *r, int32_t p, int32_t d)
+void gnti_resize_put(gnti_resize *r, int32_t p, int32_t d)
 {
     const gnti_chunk_facts *f = r->s.f;
-    const bool was_away = r->s.owner[p] != r->home[p] || r->home[p] < 0;
-    const bool is_away = d != r->home[p] || r->home[p] < 0;
+    const bool was_away = gnti_resize_is_away(r, p, r->s.owner[p]), is_away = gnti_resize_is_away(r, p, d);
 
     r->moved_bytes += ((double)is_away - (double)was_away) * f->bytes[p];
     r->moved_load += ((double)is_away - (double)was_away) * f->cost[p];
     gnti_map_state_put(&r->s, p, d);
 }
 
+int gnti_pooled_compare(const void *a, const void *b)
+{
+    const gnti_pooled *x = a, *y = b;
+
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? 1 : -1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
 /* --- 1. shedding --- */
 
-static int32_t best_to_shed(const resize *r, int32_t d)
+static int32_t best_to_shed(const gnti_resize *r, int32_t d)
 {
     const gnti_map_state *s = &r->s;
     const double over = s->load[d] - r->limit[d];
@@ -84,7 +86,7 @@ static int32_t best_to_shed(const resize *r, int32_t d)
     return best;
 }
 
-static void shed(resize *r)
+static void shed(gnti_resize *r)
 {
     gnti_map_state *s = &r->s;
 
@@ -96,7 +98,7 @@ static void shed(resize *r)
 
             if (p < 0)
                 break;
-            put(r, p, -1);
+            gnti_resize_put(r, p, -1);
         }
     }
 }
@@ -104,7 +106,7 @@ static void shed(resize *r)
 /* --- 2. placing --- */
 
 /* The device that would be done first with p, among those that have memory; -1: none. */
-static int32_t best_place(const resize *r, int32_t p)
+static int32_t best_place(const gnti_resize *r, int32_t p)
 {
     const gnti_map_state *s = &r->s;
     const gnti_map_config *c = s->c;
@@ -127,26 +129,9 @@ static int32_t best_place(const resize *r, int32_t p)
     return best;
 }
 
-typedef struct pooled {
-    double cost, bytes;
-    int32_t chunk;
-} pooled;
-
-/* Dear chunks first; where costs are equal, large ones. */
-static int compare_pooled(const void *a, const void *b)
-{
-    const pooled *x = a, *y = b;
-
-    if (x->cost != y->cost)
-        return x->cost < y->cost ? 1 : -1;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->chunk > y->chunk) - (x->chunk < y->chunk);
-}
-
 static int compare_bytes(const void *a, const void *b)
 {
-    const pooled *x = a, *y = b;
+    const gnti_pooled *x = a, *y = b;
 
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
@@ -154,35 +139,35 @@ static int compare_bytes(const void *a, const void *b)
 }
 
 /* Puts the pool on devices in its order; answers the chunk that found no room, -1: all did. */
-static int32_t place(resize *r, const pooled *pool, int32_t num)
+static int32_t place(gnti_resize *r, const gnti_pooled *pool, int32_t num)
 {
     for (int32_t i = 0; i < num; i++) {
         const int32_t d = best_place(r, pool[i].chunk);
 
         if (d < 0)
             return pool[i].chunk;
-        put(r, pool[i].chunk, d);
+        gnti_resize_put(r, pool[i].chunk, d);
     }
     return -1;
 }
 
-static gnt_status place_pool(resize *r)
+static gnt_status place_pool(gnti_resize *r)
 {
     gnt_status st = GNT_OK;
     const gnti_chunk_facts *f = r->s.f;
-    pooled *pool = NULL;
+    gnti_pooled *pool = NULL;
     int32_t num = 0, stuck;
     double room = 0.0;
 
     GNT_TRY(gnti_alloc_array(&pool, f->num_chunks));
     for (int32_t p = 0; p < f->num_chunks; p++)
         if (r->s.owner[p] < 0)
-            pool[num++] = (pooled){ f->cost[p], f->bytes[p], p };
-    qsort(pool, (size_t)num, sizeof *pool, compare_pooled);
+            pool[num++] = (gnti_pooled){ f->cost[p], f->bytes[p], p };
+    qsort(pool, (size_t)num, sizeof *pool, gnti_pooled_compare);
     stuck = place(r, pool, num);
     if (stuck >= 0) { /* memory decides: the largest first */
         for (int32_t i = 0; i < num; i++)
-            put(r, pool[i].chunk, -1);
+            gnti_resize_put(r, pool[i].chunk, -1);
         qsort(pool, (size_t)num, sizeof *pool, compare_bytes);
         stuck = place(r, pool, num);
     }
@@ -214,18 +199,18 @@ static bool is_better(change a, change b)
     return a.excess <= b.excess + slack && a.price < b.price - slack;
 }
 
-static double away_load(const resize *r, int32_t p, int32_t d)
+static double away_load(const gnti_resize *r, int32_t p, int32_t d)
 {
-    return d != r->home[p] || r->home[p] < 0 ? r->s.f->cost[p] : 0.0;
+    return gnti_resize_is_away(r, p, d) ? r->s.f->cost[p] : 0.0;
 }
 
-static double away_bytes(const resize *r, int32_t p, int32_t d)
+static double away_bytes(const gnti_resize *r, int32_t p, int32_t d)
 {
-    return d != r->home[p] || r->home[p] < 0 ? r->s.f->bytes[p] : 0.0;
+    return gnti_resize_is_away(r, p, d) ? r->s.f->bytes[p] : 0.0;
 }
 
 /* The change by p -> d, and q -> p's device; false when the budget of moved load forbids it. */
-static bool weigh(const resize *r, int32_t p, int32_t d, int32_t q, change *out)
+static bool weigh(const gnti_resize *r, int32_t p, int32_t d, int32_t q, change *out)
 {
     const gnti_map_state *s = &r->s;
     const int32_t from = s->owner[p];
@@ -256,7 +241,7 @@ static bool weigh(const resize *r, int32_t p, int32_t d, int32_t q, change *out)
 }
 
 /* The best single move or swap of chunk p; answers whether it was made. */
-static bool improve(resize *r, int32_t p)
+static bool improve(gnti_resize *r, int32_t p)
 {
     const gnti_map_state *s = &r->s;
     const int32_t from = s->owner[p];
@@ -278,13 +263,13 @@ static bool improve(resize *r, int32_t p)
     }
     if (to < 0)
         return false;
-    put(r, p, to);
+    gnti_resize_put(r, p, to);
     if (partner >= 0)
-        put(r, partner, from);
+        gnti_resize_put(r, partner, from);
     return true;
 }
 
-static void search(resize *r)
+static void search(gnti_resize *r)
 {
     bool changed = true;
 
@@ -295,10 +280,22 @@ static void search(resize *r)
     }
 }
 
+/* Everybody may be as full as the fullest device is: what is within needs no move. */
+static void relax_limits(gnti_resize *r)
+{
+    const gnti_map_config *c = r->s.c;
+    double most = 0.0;
+
+    for (int32_t d = 0; d < c->num_devices; d++)
+        most = fmax(most, r->s.load[d] / c->devices[d].speed);
+    for (int32_t d = 0; d < c->num_devices; d++)
+        r->limit[d] = fmax(r->limit[d], most * c->devices[d].speed * (1.0 + 1e-12));
+}
+
 /* --- together --- */
 
 /* Limits, the bound and the prices, from the map as it is before anything moves. Answers the bound. */
-static double set_limits(resize *r, const double *shares)
+static double set_limits(gnti_resize *r, const double *shares)
 {
     const gnti_chunk_facts *f = r->s.f;
     const int32_t num_devices = r->s.c->num_devices;
@@ -324,7 +321,7 @@ static double set_limits(resize *r, const double *shares)
 }
 
 /* Whether nothing has to move: everybody within limit and memory, nobody without a chunk that must have one. */
-static bool is_settled(const resize *r)
+static bool is_settled(const gnti_resize *r)
 {
     double over = 0.0;
 
@@ -352,7 +349,7 @@ done:
     return st;
 }
 
-static void report(const resize *r, double bound, gnti_moves *moved)
+static void report(const gnti_resize *r, double bound, gnti_moves *moved)
 {
     *moved = (gnti_moves){ .bytes = r->moved_bytes, .load = r->moved_load, .bound = bound };
     for (int32_t p = 0; p < r->s.f->num_chunks; p++)
@@ -364,7 +361,7 @@ gnt_status gnti_chunk_map_resize(const gnti_chunk_facts *f, const gnti_map_confi
                                  int32_t *owner, gnti_moves *moved)
 {
     gnt_status st = GNT_OK;
-    resize r = { .home = NULL };
+    gnti_resize r = { .home = NULL };
     double *shares = NULL, total = 0.0, bound;
     int32_t *map = NULL;
 
@@ -387,6 +384,9 @@ gnt_status gnti_chunk_map_resize(const gnti_chunk_facts *f, const gnti_map_confi
         shed(&r);
         GNT_TRY(place_pool(&r));
         search(&r);
+        relax_limits(&r);
+        search(&r);
+        GNT_TRY(gnti_resize_exact(&r));
     }
     for (int32_t p = 0; p < f->num_chunks; p++)
         owner[p] = map[p];

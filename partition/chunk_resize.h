@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A resize under way: the halves of it, chunk_resize.c (shed, place, search) and chunk_resize_exact.c (branch and bound). */
+#ifndef GNTI_PARTITION_CHUNK_RESIZE_H
+#define GNTI_PARTITION_CHUNK_RESIZE_H
+
+#include "partition/map_state.h"
+
+typedef struct gnti_resize {
+    gnti_map_state s;
+    int32_t *home;                 /* (K) device that holds the chunk now, -1: one that leaves */
+    double *limit;                 /* (D) load */
+    double all_limits;             /* their sum */
+    double byte_price, halo_price; /* of a byte moved, of a halo row */
+    double moved_bytes, moved_load, budget;
+} gnti_resize;
+
+/* Gives p to d and keeps the books of what has moved. Nobody's chunks count as moved. */
+void gnti_resize_put(gnti_resize *r, int32_t p, int32_t d);
+
+/* Whether p moves when d has it at the end. */
+static inline bool gnti_resize_is_away(const gnti_resize *r, int32_t p, int32_t d)
+{
+    return d != r->home[p] || r->home[p] < 0;
+}
+
+typedef struct gnti_pooled {
+    double cost, bytes;
+    int32_t chunk;
+} gnti_pooled;
+
+/* Order of qsort: dear chunks first; where costs are equal, large ones. */
+int gnti_pooled_compare(const void *a, const void *b);
+
+/* Looks for the map that moves fewest bytes within the limits; takes it when it is better with its halo counted too. */
+gnt_status gnti_resize_exact(gnti_resize *r);
+
+#endif
