@@ -195,10 +195,8 @@ static gnt_status step(golden *g, int64_t number, double *out_loss)
     int32_t bad;
 
     GNT_TRY(gnti_program_set_hyper(g->program, g->lr, 0, g->steps > 0 ? g->rate : 0.0f));
-    GNT_TRY(gnti_program_set_hyper(g->program, g->corr1, 0,
-                                   (float)(1.0 - pow(0.9, (double)number + 1))));
-    GNT_TRY(gnti_program_set_hyper(g->program, g->corr2, 0,
-                                   (float)(1.0 - pow(0.999, (double)number + 1))));
+    GNT_TRY(gnti_program_set_hyper(g->program, g->corr1, 0, (float)(1.0 - pow(0.9, (double)number + 1))));
+    GNT_TRY(gnti_program_set_hyper(g->program, g->corr2, 0, (float)(1.0 - pow(0.999, (double)number + 1))));
     GNT_TRY(gnti_program_run(g->program, &s));
     GNT_TRY(gnti_program_stats(g->program, stats, &bad));
     *out_loss = stats[0] / stats[1];
