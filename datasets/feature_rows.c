@@ -36,10 +36,13 @@ done:
     return st;
 }
 
+/* Nothing for a row that was not given: below 0, or behind the last. */
 static void row_range(const gnti_feature_rows *rows, int64_t row, int64_t *begin, int64_t *end)
 {
-    *begin = row > 0 ? rows->row_end[row - 1] : 0;
-    *end = row >= 0 ? rows->row_end[row] : *begin;
+    const bool given = row >= 0 && row < rows->num_rows;
+
+    *begin = given && row > 0 ? rows->row_end[row - 1] : 0;
+    *end = given ? rows->row_end[row] : *begin;
 }
 
 /* Shell sort of one row by column, stable enough: equal columns are added, and addition of two floats

@@ -297,9 +297,8 @@ gnt_status gnti_import_node_files(const gntx_import_options *options, gnti_raw *
         gnti_import_note_input(raw, options->labels);
         if (raw->num_listed == 0 && raw->x.num_rows > 0)
             GNT_TRY(list_rows(&f));
-        GNT_TRY(read_labels(&f, options->labels));
-        while (raw->x.num_rows > 0 && raw->x.num_rows < raw->num_listed)
-            GNT_TRY(gnti_feature_rows_end(&raw->x)); /* nodes with a label and no features */
+        GNT_TRY(read_labels(
+            &f, options->labels)); /* nodes that it alone lists come behind the rows of features */
     }
 done:
     gnti_string_table_clear(&f.rows);

@@ -24,6 +24,8 @@ static gnt_status set_counts(gnti_json *root, const gnti_import_report *r)
         { "loops", r->num_loops },
         { "reversed_added", r->num_reversed_added },
         { "isolated_from_gaps", r->num_gap_nodes },
+        { "without_features", r->num_without_features },
+        { "unlabelled", r->num_unlabelled },
     };
     gnt_status st = GNT_OK;
 

@@ -103,6 +103,7 @@ typedef struct gnti_import_report {
     char format[32], id_rule[96];
     int64_t num_records, num_dropped, num_loops, num_repeated, num_reversed_added;
     int64_t num_nodes, num_arcs, num_features, num_classes, num_gap_nodes;
+    int64_t num_without_features, num_unlabelled; /* nodes */
     bool directed, direction_stated;
     double seconds;
     int64_t peak_bytes; /* of our own blocks */

@@ -237,6 +237,48 @@ done:
     return st;
 }
 
+/* Appends the id of a node as the user knows it. */
+static void print_id(const finisher *f, int64_t node, gnti_text *out)
+{
+    if (f->map.rule == GNTI_IDS_TEXT)
+        gnti_text_printf(out, "'%s'", gnti_string_table_get(&f->raw->names, node));
+    else
+        gnti_text_printf(out, "%lld",
+                         (long long)(f->map.rule == GNTI_IDS_SPARSE
+                                         ? f->map.ids[node]
+                                         : node + (f->map.rule == GNTI_IDS_ONE_BASED)));
+}
+
+static bool has_features(const finisher *f, int64_t node)
+{
+    return f->row_of == NULL || (f->row_of[node] >= 0 && f->row_of[node] < f->raw->x.num_rows);
+}
+
+static bool has_label(const finisher *f, int64_t node)
+{
+    return f->data->y.class_of[node] >= 0;
+}
+
+/* Counts the nodes that lack something, and names the first. */
+static int64_t count_lacking(finisher *f, bool (*has)(const finisher *f, int64_t node), const char *text)
+{
+    int64_t first = -1, count = 0;
+
+    for (int64_t n = f->map.num_nodes - 1; n >= 0; n--) {
+        if (has(f, n))
+            continue;
+        first = n;
+        count++;
+    }
+    if (count > 0) {
+        gnti_text_printf(&f->raw->notes, "%lld of %lld nodes %s, the first is ", (long long)count,
+                         (long long)f->map.num_nodes, text);
+        print_id(f, first, &f->raw->notes);
+        gnti_text_printf(&f->raw->notes, "\n");
+    }
+    return count;
+}
+
 static gnt_status place_rows(finisher *f)
 {
     gnt_status st = GNT_OK;
@@ -248,6 +290,9 @@ static gnt_status place_rows(finisher *f)
         GNT_TRY(gnti_feature_rows_finish(&raw->x, f->row_of, f->map.num_nodes, &repeated, &f->data->x));
     if (gnti_import_features_are(f->options, GNTI_FEATURES_IDENTITY))
         GNT_TRY(identity_features(f));
+    if (raw->x.num_rows > 0)
+        f->report->num_without_features =
+            count_lacking(f, has_features, "have no row of features: theirs are zero");
     if (repeated > 0)
         gnti_text_printf(&raw->notes, "%lld repeated feature values were added up\n", (long long)repeated);
     if (raw->y.count > 0)
@@ -256,6 +301,8 @@ static gnt_status place_rows(finisher *f)
         f->data->y = raw->y_rows;
         memset(&raw->y_rows, 0, sizeof raw->y_rows); /* handed over */
     }
+    if (f->data->y.class_of != NULL)
+        f->report->num_unlabelled = count_lacking(f, has_label, "are unlabelled");
     f->report->num_features = f->data->x.width;
     f->report->num_classes = f->data->y.num_classes;
 done:

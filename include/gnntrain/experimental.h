@@ -125,8 +125,8 @@ GNT_API const char *gntx_import_formats(void);
 
 /* Reads files or a folder ("-": standard input; "debian": this machine's package index) into a dataset. NULL options are
  * the defaults, report may be NULL: {"format", "ids", "records", "dropped", "repeated", "loops", "reversed_added",
- * "num_nodes", "num_arcs", "num_features", "num_classes", "isolated_from_gaps", "directed", "direction_stated", "seconds",
- * "peak_bytes", "notes": [text]}. ERR_FORMAT and ERR_IO name file and line, ERR_USAGE options that do not fit. */
+ * "num_nodes", "num_arcs", "num_features", "num_classes", "isolated_from_gaps", "without_features", "unlabelled",
+ * "directed", "direction_stated", "seconds", "peak_bytes", "notes": [text]}. ERR_FORMAT and ERR_IO name file and line, ERR_USAGE options that do not fit. */
 GNT_API gnt_status gntx_import(gnt_context *ctx, const char *const *paths, int num_paths,
                                const gntx_import_options *options, gnt_dataset **out, gntx_json **report);
 

@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A path under which the bytes can be opened until fuzz_path_done; NULL when the system has none to give. */
+/* A path under which the bytes can be opened until fuzz_path_done. */
 const char *fuzz_path(const uint8_t *data, size_t size);
 void fuzz_path_done(void);
 
@@ -20,5 +20,8 @@ void fuzz_import(const gnti_importer *importer, const char *name, const uint8_t 
 
 /* The contract of every call: OK with an output, or an error with a text. */
 void fuzz_check_contract(gnt_status st, const void *output);
+
+/* How many calls were OK so far: a corpus that none of is accepted tries the first lines of a reader only. */
+int fuzz_accepted(void);
 
 #endif

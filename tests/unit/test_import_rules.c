@@ -323,6 +323,29 @@ static void tables_and_svmlight_give_the_same_features(void **state)
     }
 }
 
+static void nodes_that_no_row_describes_are_counted_and_named(void **state)
+{
+    gnt_dataset *data = import_with("10 200\n200 3000\n", "10 1 2\n3000 3 4\n", "10 x\n77 y\n");
+
+    (void)state;
+    assert_int_equal(data->num_nodes, 4); /* 10, 77, 200, 3000 */
+    assert_int_equal(fact("without_features"), 2);
+    assert_int_equal(fact("unlabelled"), 2);
+    assert_true(notes_have("2 of 4 nodes have no row of features: theirs are zero, the first is 77"));
+    assert_true(notes_have("2 of 4 nodes are unlabelled, the first is 200"));
+    assert_non_null(strstr(data->provenance, "no row of features"));
+    gnt_dataset_free(&data);
+    data = import_with("a b\nb c\n", "a 1\nc 3\n", NULL);
+    assert_int_equal(fact("without_features"), 1);
+    assert_int_equal(fact("unlabelled"), 0);
+    assert_true(notes_have("the first is 'b'"));
+    gnt_dataset_free(&data);
+    data = import_with("0 1\n1 2\n", "0 1\n2 0\n1 0\n", NULL); /* a row of zeros is a row */
+    assert_int_equal(fact("without_features"), 0);
+    assert_false(notes_have("no row of features"));
+    gnt_dataset_free(&data);
+}
+
 static void node_files_that_do_not_fit_are_refused(void **state)
 {
     static const struct {
@@ -392,6 +415,7 @@ int main(void)
         RULE(labels_follow_ids_and_name_classes),
         RULE(numbers_are_classes_when_they_start_at_zero),
         RULE(tables_and_svmlight_give_the_same_features),
+        RULE(nodes_that_no_row_describes_are_counted_and_named),
         RULE(node_files_that_do_not_fit_are_refused),
         RULE(a_saved_import_opens_again),
     };
