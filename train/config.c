@@ -181,10 +181,10 @@ done:
     return st;
 }
 
-/* A run's config.yaml names every option, with "" for a text that was not given. */
+/* A run's config.yaml names every option; the command's own "auto" and "cpu" mean its one device. */
 static bool is_given(const char *text)
 {
-    return text != NULL && text[0] != '\0';
+    return text != NULL && text[0] != '\0' && strcmp(text, "auto") != 0 && strcmp(text, "cpu") != 0;
 }
 
 static gnt_status check_pairs(const gnt_trainer_config *c)
