@@ -102,7 +102,7 @@ typedef struct gnt_spmm_plan gnt_spmm_plan;
 typedef enum gnt_self_kind { GNT_SELF_NONE, GNT_SELF_ONE, GNT_SELF_VECTOR } gnt_self_kind;
 /* Rows without their own row in x (x.rows <= i, bipartite blocks) have no self term. MAX with a self VECTOR: x_i takes part
  * where self_i != 0. MAX_GRAD, on the transposed plan: y_j = sum of the x_i (self, then arcs) with arg(i, m, c) == j;
- * arg, read here, is what MAX wrote. x and y may have different g. */
+ * arg, read here, is what MAX wrote (with arg_ids: arg(i, m, c) == arg_ids[j], so that ranks agree). x and y may have different g. */
 typedef enum gnt_spmm_reduce { GNT_SPMM_SUM, GNT_SPMM_MAX, GNT_SPMM_MAX_GRAD } gnt_spmm_reduce;
 typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per block of members */
     gnt_mat_view x, y;
@@ -112,6 +112,7 @@ typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per bloc
     const gnt_mat_view *src_scale;  /* (cols, shared, 1) or NULL */
     const gnt_mat_view *arc_weight; /* (arcs, M, 1), or NULL: the plan's weights */
     const gnt_mat_view *arg;        /* MAX: int32 winners' columns, -1 for an empty row; or NULL */
+    const gnt_buffer *arg_ids;      /* int64 (cols): arg holds these, which fit, instead of columns; or NULL */
     float alpha, beta;
     gnt_epilogue epilogue;
 } gnt_spmm_args;
@@ -137,6 +138,16 @@ typedef struct gnt_attend_args {
 } gnt_attend_args;
 
 typedef enum gnt_norm_kind { GNT_NORM_BATCH, GNT_NORM_LAYER } gnt_norm_kind;
+/* A batch norm in training whose rows are spread over ranks goes in phases; between them the caller adds `sums` over ranks:
+ *   forward   SUM (of x, M x width), MEAN (from sums), SQUARES (of x - mean, M x width), APPLY (rstd, running statistics, y)
+ *   backward  SUM (of dy and dy h, M x 2 x width), APPLY (dgamma, dbeta, dx; overwrites sums) */
+typedef enum gnt_norm_phase {
+    GNT_NORM_WHOLE, /* all rows are here */
+    GNT_NORM_SUM,
+    GNT_NORM_MEAN,
+    GNT_NORM_SQUARES,
+    GNT_NORM_APPLY
+} gnt_norm_phase;
 /* y = gamma (x - mean) rstd + beta. BATCH: mean, rstd (1, M, width) over rows (Ioffe, Szegedy 2015), biased variance;
  * LAYER: (rows, M, 1) over columns (Ba, Kiros, Hinton 2016). training = false with BATCH: mean and var are read from
  * running_* (backward too). Running variance takes the unbiased one, as PyTorch. Backward: dx, dgamma, dbeta from dy, x
@@ -150,6 +161,10 @@ typedef struct gnt_norm_args {
     gnt_mat_view dy, dx, dgamma, dbeta;
     bool accumulate_dx;
     const gnt_row_tree *row_tree;
+    gnt_norm_phase phase;
+    gnt_buffer *sums; /* float64, written by SUM and SQUARES for these rows, read by MEAN and APPLY for all */
+    size_t sums_offset;
+    int64_t total_rows; /* of all ranks: MEAN, APPLY */
 } gnt_norm_args;
 
 typedef enum gnt_map_kind {
@@ -204,12 +219,14 @@ typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_
 typedef struct gnt_loss_args {
     gnt_loss_kind kind;
     gnt_mat_view logits, weight;
-    const gnt_buffer *labels;         /* int32 (rows) for SOFTMAX */
+    const gnt_buffer *labels;         /* int32 for SOFTMAX: row r of the views has labels[first_row + r] */
+    int64_t first_row;
     gnt_mat_view target;              /* (rows, shared, C) float for BCE, MSE */
     const gnt_mat_view *class_weight; /* (1, M or shared, C) or NULL */
     int32_t norm_hyper;
     const gnt_mat_view *grad; /* NULL: loss only */
     gnt_buffer *stats;
+    size_t stats_offset; /* bytes */
     const gnt_buffer *step;
     const gnt_row_tree *row_tree;
 } gnt_loss_args;

@@ -97,6 +97,7 @@ typedef struct gnti_buffer_head {
 typedef struct gnti_plan_head {
     const gnt_backend *backend;
     gnt_spmm_plan_args args;
+    int64_t work_rows, work_arcs; /* of the rows that the plan writes; dispatch.c counts them */
 } gnti_plan_head;
 
 typedef struct gnti_op_counter {

@@ -211,6 +211,17 @@ done:
     return st;
 }
 
+/* Rows that a plan writes, and their arcs. */
+static void count_work(gnti_plan_head *p)
+{
+    const gnt_spmm_plan_args *a = &p->args;
+
+    p->work_rows = a->rows != NULL ? a->num_listed : a->end_row - a->first_row;
+    p->work_arcs = a->rows != NULL ? 0 : a->offsets[a->end_row] - a->offsets[a->first_row];
+    for (int64_t i = 0; i < a->num_listed && a->rows != NULL; i++)
+        p->work_arcs += a->offsets[a->rows[i] + 1] - a->offsets[a->rows[i]];
+}
+
 gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out)
 {
     gnt_status st = GNT_OK;
@@ -218,6 +229,7 @@ gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt
     GNT_TRY(need(s, BACKEND(s)->spmm_plan != NULL, "spmm"));
     GNT_TRY(gnti_check_spmm_plan(a));
     GNT_TRY(BACKEND(s)->spmm_plan(s, a, out));
+    count_work((gnti_plan_head *)(void *)*out);
 done:
     return st;
 }
@@ -243,8 +255,8 @@ gnt_status gnti_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args 
     if (a->y.rows == 0 || a->y.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->spmm(s, p, a));
-    cost = gnti_cost_spmm(&dev, head->args.num_rows, head->args.num_cols, head->args.num_arcs,
-                          a->y.members * a->y.width, weighted, gnti_dtype_bytes(a->x.dtype));
+    cost = gnti_cost_spmm(&dev, head->work_rows, gnti_min_i64(head->args.num_cols, head->work_arcs),
+                          head->work_arcs, a->y.members * a->y.width, weighted, gnti_dtype_bytes(a->x.dtype));
     count(s, GNTI_OP_SPMM, start, cost.flops, cost.bytes);
 done:
     return st;

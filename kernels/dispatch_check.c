@@ -126,6 +126,24 @@ done:
     return st;
 }
 
+/* Ascending, so that no row is written twice. */
+static gnt_status check_listed_rows(const gnt_spmm_plan_args *a)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(a->num_listed >= 0 && (a->rows != NULL || a->num_listed == 0), GNT_ERR_ARG,
+              "spmm plan: %lld listed rows but no list", (long long)a->num_listed);
+    for (int64_t i = 0; i < a->num_listed; i++) {
+        GNT_CHECK(a->rows[i] >= 0 && a->rows[i] < a->num_rows, GNT_ERR_ARG,
+                  "spmm plan: listed row %lld is %d of %lld", (long long)i, a->rows[i],
+                  (long long)a->num_rows);
+        GNT_CHECK(i == 0 || a->rows[i - 1] < a->rows[i], GNT_ERR_ARG,
+                  "spmm plan: listed rows %d and %d do not ascend", a->rows[i - 1], a->rows[i]);
+    }
+done:
+    return st;
+}
+
 gnt_status gnti_check_spmm_plan(const gnt_spmm_plan_args *a)
 {
     gnt_status st = GNT_OK;
@@ -143,6 +161,10 @@ gnt_status gnti_check_spmm_plan(const gnt_spmm_plan_args *a)
     GNT_CHECK(a->first_row >= 0 && a->first_row <= a->end_row && a->end_row <= a->num_rows, GNT_ERR_ARG,
               "spmm plan: rows %lld to %lld of %lld", (long long)a->first_row, (long long)a->end_row,
               (long long)a->num_rows);
+    GNT_CHECK(a->rows == NULL || (a->first_row == 0 && a->end_row == a->num_rows), GNT_ERR_ARG,
+              "spmm plan: a list of rows and the range %lld to %lld", (long long)a->first_row,
+              (long long)a->end_row);
+    GNT_TRY(check_listed_rows(a));
     for (int64_t r = 0; r < a->num_rows; r++)
         GNT_CHECK(a->offsets[r] <= a->offsets[r + 1], GNT_ERR_ARG,
                   "spmm plan: offsets of row %lld go from %lld to %lld", (long long)r,
@@ -191,6 +213,9 @@ gnt_status gnti_check_spmm(const gnt_stream *s, const gnti_plan_head *p, const g
                            GNTI_VIEW_EXACT));
         GNT_TRY(check_dtype("spmm", "arg", a->arg, GNT_I32));
     }
+    if (a->arg != NULL && a->arg_ids != NULL)
+        GNT_TRY(gnti_buffer_check(s, "spmm", "arg_ids", a->arg_ids,
+                                  (size_t)gnti_max_i64(p->args.num_cols, y.rows) * sizeof(int64_t)));
     GNT_TRY(check_epilogue(s, "spmm", &a->epilogue, &a->y));
 done:
     return st;
@@ -246,6 +271,18 @@ gnt_status gnti_check_norm(const gnt_stream *s, const gnt_norm_args *a)
     }
     GNT_TRY(check_norm_vectors(s, a));
     GNT_TRY(check_tree("norm", a->row_tree, a->x.rows));
+    if (a->phase != GNT_NORM_WHOLE) {
+        const size_t sums = (size_t)(a->x.members * a->x.width) * (a->backward ? 2 : 1);
+
+        GNT_CHECK(a->kind == GNT_NORM_BATCH && a->training, GNT_ERR_ARG,
+                  "norm: only a batch norm in training has phases");
+        GNT_CHECK(!a->backward || a->phase == GNT_NORM_SUM || a->phase == GNT_NORM_APPLY, GNT_ERR_ARG,
+                  "norm: phase %d is none of the gradient's", (int)a->phase);
+        GNT_CHECK(a->total_rows >= 0, GNT_ERR_ARG, "norm: %lld rows in total", (long long)a->total_rows);
+        GNT_CHECK(a->sums_offset % sizeof(double) == 0, GNT_ERR_ARG, "norm: sums at byte %zu",
+                  a->sums_offset);
+        GNT_TRY(gnti_buffer_check(s, "norm", "sums", a->sums, a->sums_offset + sums * sizeof(double)));
+    }
 done:
     return st;
 }
@@ -338,10 +375,12 @@ gnt_status gnti_check_loss(const gnt_stream *s, const gnt_loss_args *a)
     GNT_TRY(gnti_view_check(s, "loss", "logits", &a->logits));
     GNT_TRY(check_dtype("loss", "logits", &a->logits, GNT_F32));
     GNT_CHECK(classes > 0, GNT_ERR_ARG, "loss: logits have no columns");
+    GNT_CHECK(a->first_row >= 0, GNT_ERR_ARG, "loss: the first row is %lld", (long long)a->first_row);
     GNT_TRY(gnti_view_fits(s, "loss", "weight", &a->weight, SHAPE(rows, M, 1), GNTI_VIEW_ONE_MEMBER));
     GNT_TRY(check_dtype("loss", "weight", &a->weight, GNT_F32));
     if (a->kind == GNT_LOSS_SOFTMAX) {
-        GNT_TRY(gnti_buffer_check(s, "loss", "labels", a->labels, (size_t)rows * sizeof(int32_t)));
+        GNT_TRY(gnti_buffer_check(s, "loss", "labels", a->labels,
+                                  (size_t)(a->first_row + rows) * sizeof(int32_t)));
     } else {
         GNT_TRY(
             gnti_view_fits(s, "loss", "target", &a->target, SHAPE(rows, M, classes), GNTI_VIEW_ONE_MEMBER));
@@ -358,7 +397,8 @@ gnt_status gnti_check_loss(const gnt_stream *s, const gnt_loss_args *a)
         GNT_TRY(check_hyper(s, "loss", a->step, a->norm_hyper, M));
         GNT_CHECK(a->norm_hyper >= 0, GNT_ERR_ARG, "loss: a gradient needs the hyper of its divisor");
     }
-    GNT_TRY(gnti_buffer_check(s, "loss", "stats", a->stats, (size_t)M * 4 * sizeof(double)));
+    GNT_TRY(
+        gnti_buffer_check(s, "loss", "stats", a->stats, a->stats_offset + (size_t)M * 4 * sizeof(double)));
     GNT_TRY(check_tree("loss", a->row_tree, rows));
 done:
     return st;

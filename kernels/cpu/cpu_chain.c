@@ -283,7 +283,7 @@ static bool is_cuttable(const gnt_chain_args *a)
     for (int32_t i = 0; i < a->num_ops; i++) {
         const gnt_chain_op *op = &a->ops[i];
 
-        if (op->kind == GNTI_OP_SPMM && !cpu_spmm_is_fast(op->a.spmm))
+        if (op->kind == GNTI_OP_SPMM && (!cpu_spmm_is_fast(op->a.spmm) || op->plan->head.args.rows != NULL))
             return false;
         if (op->kind == GNTI_OP_MAP && op->a.map->arc_rows != NULL)
             return false;

@@ -22,6 +22,11 @@ static const float *row_of(const gnt_mat_view *v, int64_t r, int64_t m)
     return cpu_floats(v) + cpu_member_offset(v, m) + r * v->row_stride;
 }
 
+static int32_t label_of(const gnt_loss_args *a, int64_t r)
+{
+    return ((const int32_t *)a->labels->head.host)[a->first_row + r];
+}
+
 static void note_bad(loss_work *w, int64_t r)
 {
     int64_t seen = atomic_load(&w->bad_row);
@@ -35,7 +40,7 @@ static void softmax_row(loss_work *w, int64_t r, int64_t m, float weight, float 
                         double stats[4])
 {
     const gnt_loss_args *a = w->args;
-    const int64_t classes = a->logits.width, label = ((const int32_t *)a->labels->head.host)[r];
+    const int64_t classes = a->logits.width, label = label_of(a, r);
     const float *z = row_of(&a->logits, r, m), *k = NULL;
     float sum, top, own;
     int64_t best;
@@ -78,7 +83,7 @@ static void softmax_only(loss_work *w, int64_t r, int64_t m, float weight, doubl
 {
     float e[CPU_TILE];
     const gnt_loss_args *a = w->args;
-    const int64_t classes = a->logits.width, label = ((const int32_t *)a->labels->head.host)[r];
+    const int64_t classes = a->logits.width, label = label_of(a, r);
     const float *z = row_of(&a->logits, r, m);
     double sum = 0.0;
     float top = z[0];
@@ -153,8 +158,8 @@ gnt_status cpu_loss(gnt_stream *s, const gnt_loss_args *a)
     GNT_TRY(cpu_tree_sum(s, &sum, &out));
     bad = atomic_load(&w.bad_row);
     GNT_CHECK(bad == INT64_MAX, GNT_ERR_ARG, "loss: row %lld has the label %d, classes go from 0 to %lld",
-              (long long)bad, ((const int32_t *)a->labels->head.host)[bad], (long long)a->logits.width - 1);
-    memcpy(a->stats->head.host, out, (size_t)a->logits.members * 4 * sizeof(double));
+              (long long)(a->first_row + bad), label_of(a, bad), (long long)a->logits.width - 1);
+    memcpy(cpu_address(a->stats, a->stats_offset), out, (size_t)a->logits.members * 4 * sizeof(double));
 done:
     return st;
 }

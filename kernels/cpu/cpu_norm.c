@@ -72,9 +72,14 @@ static void squares_leaf(void *user, int64_t first, int64_t rows, void *out)
     }
 }
 
+static int64_t total_rows(const gnt_norm_args *a)
+{
+    return a->phase == GNT_NORM_WHOLE ? a->x.rows : a->total_rows;
+}
+
 static void update_running(const gnt_norm_args *a, int64_t m, int64_t c, double mean, double var)
 {
-    const double k = (double)a->momentum, n = (double)a->x.rows,
+    const double k = (double)a->momentum, n = (double)total_rows(a),
                  unbiased = n > 1.0 ? var * n / (n - 1.0) : var;
     float *old_mean, *old_var;
 
@@ -86,7 +91,31 @@ static void update_running(const gnt_norm_args *a, int64_t m, int64_t c, double 
     *old_var = (float)((1.0 - k) * (double)*old_var + k * unbiased);
 }
 
-static gnt_status batch_statistics(gnt_stream *s, const gnt_norm_args *a)
+static void store_mean(const gnt_norm_args *a, const double *sums)
+{
+    const double rows = (double)gnti_max_i64(total_rows(a), 1);
+
+    for (int64_t m = 0; m < a->x.members; m++)
+        for (int64_t c = 0; c < a->x.width; c++)
+            row_of(&a->mean, 0, m)[c] = (float)(sums[m * a->x.width + c] / rows);
+}
+
+static void store_rstd(const gnt_norm_args *a, const double *sums)
+{
+    const double rows = (double)gnti_max_i64(total_rows(a), 1);
+
+    for (int64_t m = 0; m < a->x.members; m++)
+        for (int64_t c = 0; c < a->x.width; c++) {
+            const double var = sums[m * a->x.width + c] / rows;
+
+            row_of(&a->rstd, 0, m)[c] = (float)(1.0 / sqrt(var + (double)a->eps));
+            if (total_rows(a) > 0)
+                update_running(a, m, c, (double)row_of(&a->mean, 0, m)[c], var);
+        }
+}
+
+/* Sums of x, or of the squares of what differs from its mean: (M, width) in scratch. */
+static gnt_status batch_sums(gnt_stream *s, const gnt_norm_args *a, bool squares, double **out)
 {
     gnt_status st = GNT_OK;
     norm_work w = { .args = a };
@@ -95,25 +124,25 @@ static gnt_status batch_statistics(gnt_stream *s, const gnt_norm_args *a)
                               .count = a->x.members * a->x.width,
                               .work = 2.0 * (double)(a->x.rows * a->x.members) * (double)a->x.width,
                               .in_double = true,
-                              .leaf = sum_leaf,
+                              .leaf = squares ? squares_leaf : sum_leaf,
                               .user = &w };
-    const double rows = (double)gnti_max_i64(a->x.rows, 1);
-    void *out = NULL;
+    void *sums = NULL;
 
-    GNT_TRY(cpu_tree_sum(s, &sum, &out));
-    for (int64_t m = 0; m < a->x.members; m++)
-        for (int64_t c = 0; c < a->x.width; c++)
-            row_of(&a->mean, 0, m)[c] = (float)(((const double *)out)[m * a->x.width + c] / rows);
-    sum.leaf = squares_leaf;
-    GNT_TRY(cpu_tree_sum(s, &sum, &out));
-    for (int64_t m = 0; m < a->x.members; m++)
-        for (int64_t c = 0; c < a->x.width; c++) {
-            const double var = ((const double *)out)[m * a->x.width + c] / rows;
+    GNT_TRY(cpu_tree_sum(s, &sum, &sums));
+    *out = sums;
+done:
+    return st;
+}
 
-            row_of(&a->rstd, 0, m)[c] = (float)(1.0 / sqrt(var + (double)a->eps));
-            if (a->x.rows > 0)
-                update_running(a, m, c, (double)row_of(&a->mean, 0, m)[c], var);
-        }
+static gnt_status batch_statistics(gnt_stream *s, const gnt_norm_args *a)
+{
+    gnt_status st = GNT_OK;
+    double *sums = NULL;
+
+    GNT_TRY(batch_sums(s, a, false, &sums));
+    store_mean(a, sums);
+    GNT_TRY(batch_sums(s, a, true, &sums));
+    store_rstd(a, sums);
 done:
     return st;
 }
@@ -192,9 +221,27 @@ static gnt_status forward(gnt_stream *s, const gnt_norm_args *a)
         cpu_team(s->head.device, 4.0 * (double)(a->x.rows * a->x.members) * (double)a->x.width);
     norm_work w = { .args = a };
 
-    if (a->kind == GNT_NORM_BATCH && a->training)
+    if (a->phase == GNT_NORM_APPLY)
+        store_rstd(a, cpu_address(a->sums, a->sums_offset));
+    else if (a->kind == GNT_NORM_BATCH && a->training)
         GNT_TRY(batch_statistics(s, a));
     cpu_each(team, gnti_ceil_div(a->x.rows, ROWS_AT_ONCE), &w, forward_rows);
+done:
+    return st;
+}
+
+/* A phase that works on no row of y. */
+static gnt_status forward_phase(gnt_stream *s, const gnt_norm_args *a)
+{
+    gnt_status st = GNT_OK;
+    double *to = cpu_address(a->sums, a->sums_offset), *sums = NULL;
+
+    if (a->phase == GNT_NORM_MEAN) {
+        store_mean(a, to);
+        return GNT_OK;
+    }
+    GNT_TRY(batch_sums(s, a, a->phase == GNT_NORM_SQUARES, &sums));
+    memcpy(to, sums, (size_t)(a->x.members * a->x.width) * sizeof *to);
 done:
     return st;
 }
@@ -277,7 +324,7 @@ static void input_row(const norm_work *w, int64_t r, int64_t m)
 static void store_gradients(const gnt_norm_args *a, double *sums)
 {
     const int64_t n = a->x.width, M = a->x.members;
-    const double rows = (double)gnti_max_i64(a->x.rows, 1);
+    const double rows = (double)gnti_max_i64(total_rows(a), 1);
 
     for (int64_t m = 0; m < M; m++)
         for (int64_t c = 0; c < n; c++) {
@@ -325,7 +372,14 @@ static gnt_status backward(gnt_stream *s, const gnt_norm_args *a)
                                     .user = &w };
     void *out = NULL;
 
-    GNT_TRY(cpu_tree_sum(s, &sum, &out));
+    if (a->phase == GNT_NORM_APPLY)
+        out = cpu_address(a->sums, a->sums_offset);
+    else
+        GNT_TRY(cpu_tree_sum(s, &sum, &out));
+    if (a->phase == GNT_NORM_SUM) {
+        memcpy(cpu_address(a->sums, a->sums_offset), out, (size_t)sum.count * sizeof(double));
+        return GNT_OK;
+    }
     store_gradients(a, out);
     for (int64_t m = 0; m < a->x.members && a->dx.buf != NULL; m++) {
         member_means(&w, out, m, a->x.width);
@@ -338,5 +392,7 @@ done:
 
 gnt_status cpu_norm(gnt_stream *s, const gnt_norm_args *a)
 {
-    return a->backward ? backward(s, a) : forward(s, a);
+    if (a->backward)
+        return backward(s, a);
+    return a->phase == GNT_NORM_WHOLE || a->phase == GNT_NORM_APPLY ? forward(s, a) : forward_phase(s, a);
 }

@@ -218,6 +218,26 @@ static void run_range(const product *p, const strip *s, const cpu_spmm_job *j, i
     short_rows(p, s, j, column, r, end);
 }
 
+/* Places [first, end) of the plan: a range of rows, or the runs of neighbouring rows in its list. */
+static void run_places(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t first,
+                       int64_t end)
+{
+    const int32_t *rows = p->graph->rows;
+
+    if (rows == NULL) {
+        run_range(p, s, j, column, first, end);
+        return;
+    }
+    for (int64_t i = first; i < end;) {
+        int64_t n = 1;
+
+        while (i + n < end && rows[i + n] == rows[i] + n)
+            n++;
+        run_range(p, s, j, column, rows[i], rows[i] + n);
+        i += n;
+    }
+}
+
 static void add_split_row(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t i)
 {
     const cpu_spmm_split *w = p->split;
@@ -240,7 +260,7 @@ static void run_tile(const product *p, const strip *s, int64_t column, int64_t w
         if (i < w->num_pieces)
             run_piece(p, &j, &w->piece[i], w->partial + i * CPU_SPMM_MAX_TILE);
         else
-            run_range(p, s, &j, column, w->chunk[i - w->num_pieces], w->chunk[i - w->num_pieces + 1]);
+            run_places(p, s, &j, column, w->chunk[i - w->num_pieces], w->chunk[i - w->num_pieces + 1]);
     }
     if (w->num_split == 0)
         return;
@@ -285,7 +305,7 @@ static product product_of(const gnt_device *dev, const gnt_spmm_plan *plan, cons
                       .num_threads = dev->num_threads };
 }
 
-/* Rows [first, end) by the calling thread, long ones too. */
+/* Places [first, end) of the plan by the calling thread, long rows too. */
 static void run_alone(product *p, int64_t first, int64_t end)
 {
     const gnt_spmm_args *a = p->args;
@@ -300,7 +320,7 @@ static void run_alone(product *p, int64_t first, int64_t end)
         for (int64_t c = 0; c < s.width; c += tile) {
             const cpu_spmm_job j = job_of(p, &s, c, gnti_min_i64(tile, s.width - c));
 
-            run_range(p, &s, &j, c, first, end);
+            run_places(p, &s, &j, c, first, end);
         }
     }
 }
@@ -317,8 +337,8 @@ void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_
 gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
 {
     const gnt_device *dev = s->head.device;
-    const double values = (double)(plan->head.args.num_arcs + plan->head.args.num_rows) *
-                          (double)(a->y.members * a->y.width) / 2.0;
+    const double values =
+        (double)(plan->head.work_arcs + plan->head.work_rows) * (double)(a->y.members * a->y.width) / 2.0;
     const double start = gnti_clock_seconds();
     product p;
     int slot;
@@ -332,7 +352,7 @@ gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_arg
     slot = cpu_spmm_choice_next(plan->split, a->y.width * (blocks_are_rows(a) ? a->y.block_members : 1),
                                 &p.tile);
     if (p.num_threads == 1) /* no region for one thread: see cpu_each.c */
-        run_alone(&p, plan->head.args.first_row, plan->head.args.end_row);
+        run_alone(&p, plan->split->chunk[0], plan->split->chunk[plan->split->num_chunks]);
     else
         run_product(&p);
     cpu_spmm_choice_note(plan->split, slot, p.tile, gnti_clock_seconds() - start);

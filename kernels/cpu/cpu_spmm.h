@@ -56,7 +56,7 @@ typedef struct cpu_spmm_choice {
 
 typedef struct cpu_spmm_split {
     int64_t num_chunks;
-    int64_t *chunk; /* (num_chunks + 1) rows */
+    int64_t *chunk; /* (num_chunks + 1) rows, or places in the plan's list of rows */
     int64_t num_long;
     int64_t *long_row;     /* (num_long) ascending: more than 4096 entries */
     int64_t split_entries; /* long rows beyond this many are shared by threads, piece by piece */
@@ -80,6 +80,12 @@ void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *p, const gnt_spm
 
 /* Every case that the row kernels do not take: largest term, bfloat16, scales with a stride. */
 void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+
+/* Row number `place` of the plan: of its range, or in its list. */
+static inline int64_t cpu_spmm_row(const gnt_spmm_plan_args *a, int64_t place)
+{
+    return a->rows != NULL ? a->rows[place] : place;
+}
 
 /* The tile to use for a call of this width, and what it took. */
 int cpu_spmm_choice_next(cpu_spmm_split *split, int64_t width, int64_t *out_tile);

@@ -19,6 +19,7 @@ typedef struct row_sum {
     int64_t width;
     bool max;
     const gnt_mat_view *won; /* MAX_GRAD: sources that won; NULL: no such filter */
+    const int64_t *ids;      /* of columns, that arg holds instead of them; NULL: columns */
     int64_t row;
 } row_sum;
 
@@ -60,7 +61,7 @@ static void keep_won(const row_sum *s, int64_t from, int64_t m, int64_t c, float
                          cpu_member_offset(s->won, m) + from * s->won->row_stride + c;
 
     for (int64_t i = 0; i < s->width; i++)
-        if (won[i] != s->row)
+        if (won[i] != (s->ids != NULL ? s->ids[s->row] : s->row))
             x[i] = 0.0f;
 }
 
@@ -123,7 +124,7 @@ static void store_row(const gnt_spmm_args *a, const cpu_kernels *k, int64_t r, i
                        r * a->arg->row_stride + c;
 
         for (int64_t i = 0; i < s->width; i++)
-            arg[i] = s->winner[i];
+            arg[i] = s->ids != NULL && s->winner[i] >= 0 ? (int32_t)s->ids[s->winner[i]] : s->winner[i];
     }
 }
 
@@ -143,6 +144,7 @@ static void run_row(const generic_work *w, int64_t r)
 
             sum.max = a->reduce == GNT_SPMM_MAX;
             sum.won = a->reduce == GNT_SPMM_MAX_GRAD ? a->arg : NULL;
+            sum.ids = a->arg_ids != NULL ? a->arg_ids->head.host : NULL;
             sum.row = r;
             sum.width = gnti_min_i64(CPU_SPMM_MAX_TILE, a->y.width - c);
             sum_row(&w->plan->head.args, a, r, m, c, &sum);
@@ -156,15 +158,15 @@ static void run_chunk(void *user, int64_t chunk, int32_t thread)
     const cpu_spmm_split *split = w->plan->split;
 
     (void)thread;
-    for (int64_t r = split->chunk[chunk]; r < split->chunk[chunk + 1]; r++)
-        run_row(w, r);
+    for (int64_t i = split->chunk[chunk]; i < split->chunk[chunk + 1]; i++)
+        run_row(w, cpu_spmm_row(&w->plan->head.args, i));
 }
 
 void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a)
 {
-    const gnt_spmm_plan_args *g = &p->head.args;
     const gnt_device *dev = s->head.device;
-    const double values = (double)(g->num_arcs + g->num_rows) * (double)(a->y.members * a->y.width);
+    const double values =
+        (double)(p->head.work_arcs + p->head.work_rows) * (double)(a->y.members * a->y.width);
     generic_work w = { p, a, cpu_kernels_of(dev->isa) };
 
     cpu_each(cpu_team(dev, values), p->split->num_chunks, &w, run_chunk);

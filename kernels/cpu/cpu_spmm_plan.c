@@ -33,6 +33,33 @@ void cpu_spmm_plan_free(gnt_spmm_plan *p)
     gnti_free(p);
 }
 
+static int64_t entries(const gnt_spmm_plan_args *a, int64_t r)
+{
+    return a->offsets[r + 1] - a->offsets[r];
+}
+
+/* Places of the plan: rows of its range, or numbers in its list. */
+static int64_t first_place(const gnt_spmm_plan_args *a)
+{
+    return a->rows != NULL ? 0 : a->first_row;
+}
+
+static int64_t end_place(const gnt_spmm_plan_args *a)
+{
+    return a->rows != NULL ? a->num_listed : a->end_row;
+}
+
+static int64_t weight_of(const gnt_spmm_plan_args *a)
+{
+    int64_t weight = a->num_listed;
+
+    if (a->rows == NULL)
+        return a->offsets[a->end_row] - a->offsets[a->first_row] + a->end_row - a->first_row;
+    for (int64_t i = 0; i < a->num_listed; i++)
+        weight += entries(a, a->rows[i]);
+    return weight;
+}
+
 /* First row at which arcs + rows from the plan's first row reach the target. */
 static int64_t row_of_weight(const gnt_spmm_plan_args *a, int64_t target)
 {
@@ -50,26 +77,39 @@ static int64_t row_of_weight(const gnt_spmm_plan_args *a, int64_t target)
     return low;
 }
 
+/* The same cut of a list of rows. */
+static void cut_list(const gnt_spmm_plan_args *a, int64_t weight, cpu_spmm_split *w)
+{
+    int64_t done = 0, chunk = 1;
+
+    for (int64_t i = 0; i < a->num_listed; i++) {
+        for (; chunk < w->num_chunks &&
+               done >= (int64_t)((double)weight * (double)chunk / (double)w->num_chunks);
+             chunk++)
+            w->chunk[chunk] = i;
+        done += entries(a, a->rows[i]) + 1;
+    }
+    for (; chunk < w->num_chunks; chunk++)
+        w->chunk[chunk] = a->num_listed;
+}
+
 static gnt_status cut_chunks(const gnt_spmm_plan_args *a, int32_t num_threads, cpu_spmm_split *w)
 {
     gnt_status st = GNT_OK;
-    const int64_t rows = a->end_row - a->first_row, wanted = (int64_t)num_threads * CHUNKS_PER_THREAD;
-    const int64_t weight = a->offsets[a->end_row] - a->offsets[a->first_row] + rows;
+    const int64_t rows = end_place(a) - first_place(a), wanted = (int64_t)num_threads * CHUNKS_PER_THREAD;
+    const int64_t weight = weight_of(a);
 
     w->num_chunks = gnti_max_i64(1, gnti_min_i64(wanted, gnti_min_i64(rows, weight / 4096)));
     GNT_TRY(gnti_alloc_array(&w->chunk, w->num_chunks + 1));
-    w->chunk[0] = a->first_row;
-    for (int64_t i = 1; i < w->num_chunks; i++)
+    w->chunk[0] = first_place(a);
+    for (int64_t i = 1; i < w->num_chunks && a->rows == NULL; i++)
         w->chunk[i] = row_of_weight(a, (int64_t)((double)weight * (double)i / (double)w->num_chunks));
-    w->chunk[w->num_chunks] = a->end_row;
+    if (a->rows != NULL)
+        cut_list(a, weight, w);
+    w->chunk[w->num_chunks] = end_place(a);
     w->split_entries = gnti_max_i64(2 * GNTI_ROW_ENTRIES, weight / ((int64_t)num_threads * SPLIT_SHARE));
 done:
     return st;
-}
-
-static int64_t entries(const gnt_spmm_plan_args *a, int64_t r)
-{
-    return a->offsets[r + 1] - a->offsets[r];
 }
 
 static gnt_status list_long_rows(const gnt_spmm_plan_args *a, cpu_spmm_split *w)
@@ -77,7 +117,9 @@ static gnt_status list_long_rows(const gnt_spmm_plan_args *a, cpu_spmm_split *w)
     gnt_status st = GNT_OK;
     int64_t capacity = 0;
 
-    for (int64_t r = a->first_row; r < a->end_row; r++) {
+    for (int64_t i = first_place(a); i < end_place(a); i++) {
+        const int64_t r = cpu_spmm_row(a, i);
+
         if (entries(a, r) <= GNTI_ROW_ENTRIES)
             continue;
         GNT_TRY(gnti_grow_array(&w->long_row, &capacity, w->num_long + 1));

@@ -25,13 +25,13 @@ static gnt_status softmax_row(const gnt_loss_args *a, int64_t r, int64_t m, doub
 {
     gnt_status st = GNT_OK;
     const int64_t classes = a->logits.width;
-    const int64_t label = ((const int32_t *)a->labels->head.host)[r];
+    const int64_t label = ((const int32_t *)a->labels->head.host)[a->first_row + r];
     double top = -INFINITY, sum = 0.0, own;
     int64_t best = 0;
 
     GNT_CHECK(label >= 0 && label < classes, GNT_ERR_ARG,
-              "loss: row %lld has the label %lld, classes go from 0 to %lld", (long long)r, (long long)label,
-              (long long)classes - 1);
+              "loss: row %lld has the label %lld, classes go from 0 to %lld", (long long)(a->first_row + r),
+              (long long)label, (long long)classes - 1);
     w *= class_weight(a, m, label);
     own = ref_get(&a->logits, r, m, label);
     for (int64_t c = 0; c < classes; c++) {
@@ -78,7 +78,7 @@ static void column_row(const gnt_loss_args *a, int64_t r, int64_t m, double w, d
 gnt_status ref_loss(gnt_stream *s, const gnt_loss_args *a)
 {
     gnt_status st = GNT_OK;
-    double *stats = a->stats->head.host;
+    double *stats = cpu_address(a->stats, a->stats_offset);
 
     (void)s;
     for (int64_t m = 0; m < a->logits.members; m++) {

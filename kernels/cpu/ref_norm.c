@@ -4,7 +4,7 @@
  *   y = gamma (x - mean) rstd + beta, rstd = (var + eps)^-1/2, biased variance
  *   with t = dy gamma, h = (x - mean) rstd and means over what was normalised:
  *   dx = rstd (t - mean(t) - h mean(t h)); dgamma = sum_r dy h; dbeta = sum_r dy
- * Outside training a batch norm's statistics are constants, so dx = t rstd. */
+ * Outside training a batch norm's statistics are constants, so dx = t rstd. Phases: kernels/args.h. */
 #include "kernels/cpu/ref.h"
 
 #include <math.h>
@@ -134,9 +134,80 @@ static void backward_member(const gnt_norm_args *a, int64_t m)
             input_gradient(a, r, m, c);
 }
 
+/* ---- phases of a batch norm whose rows are spread over ranks ---- */
+
+static void phase_sums(const gnt_norm_args *a, double *sums, int64_t m, int64_t c)
+{
+    const int64_t n = a->x.width;
+    double first = 0.0, second = 0.0;
+
+    for (int64_t r = 0; r < a->x.rows; r++) {
+        const double x = a->backward ? ref_get(&a->dy, r, m, c) : ref_get(&a->x, r, m, c);
+        const double d = a->phase == GNT_NORM_SQUARES ? x - ref_get(&a->mean, 0, m, c) : 1.0;
+
+        first += a->phase == GNT_NORM_SQUARES ? d * d : x;
+        second += a->backward ? x * normalised(a, r, m, c) : 0.0;
+    }
+    sums[(a->backward ? 2 * m : m) * n + c] = first;
+    if (a->backward)
+        sums[(2 * m + 1) * n + c] = second;
+}
+
+static void phase_apply_forward(const gnt_norm_args *a, const double *sums, int64_t m, int64_t c)
+{
+    const double var = a->total_rows > 0 ? sums[m * a->x.width + c] / (double)a->total_rows : 0.0;
+
+    ref_set(&a->rstd, 0, m, c, 1.0 / sqrt(var + (double)a->eps));
+    update_running(a, m, c, ref_get(&a->mean, 0, m, c), var, a->total_rows);
+    for (int64_t r = 0; r < a->x.rows; r++)
+        ref_set(&a->y, r, m, c,
+                normalised(a, r, m, c) * gamma_at(a, m, c) +
+                    (a->beta.buf != NULL ? ref_get(&a->beta, 0, m, c) : 0.0));
+}
+
+static void phase_apply_backward(const gnt_norm_args *a, const double *sums, int64_t m, int64_t c)
+{
+    const double rows = (double)(a->total_rows > 0 ? a->total_rows : 1), gamma = gamma_at(a, m, c);
+    const double dbeta = sums[2 * m * a->x.width + c], dgamma = sums[(2 * m + 1) * a->x.width + c];
+
+    if (a->dgamma.buf != NULL)
+        ref_set(&a->dgamma, 0, m, c, dgamma);
+    if (a->dbeta.buf != NULL)
+        ref_set(&a->dbeta, 0, m, c, dbeta);
+    for (int64_t r = 0; r < a->x.rows && a->dx.buf != NULL; r++) {
+        const double t = ref_get(&a->dy, r, m, c) * gamma - dbeta * gamma / rows -
+                         normalised(a, r, m, c) * dgamma * gamma / rows;
+
+        ref_set(&a->dx, r, m, c,
+                rstd_at(a, r, m, c) * t + (a->accumulate_dx ? ref_get(&a->dx, r, m, c) : 0.0));
+    }
+}
+
+static void run_phase(const gnt_norm_args *a)
+{
+    double *sums = cpu_address(a->sums, a->sums_offset);
+
+    for (int64_t m = 0; m < a->x.members; m++)
+        for (int64_t c = 0; c < a->x.width; c++) {
+            if (a->phase == GNT_NORM_SUM || a->phase == GNT_NORM_SQUARES)
+                phase_sums(a, sums, m, c);
+            else if (a->phase == GNT_NORM_MEAN)
+                ref_set(&a->mean, 0, m, c,
+                        a->total_rows > 0 ? sums[m * a->x.width + c] / (double)a->total_rows : 0.0);
+            else if (a->backward)
+                phase_apply_backward(a, sums, m, c);
+            else
+                phase_apply_forward(a, sums, m, c);
+        }
+}
+
 gnt_status ref_norm(gnt_stream *s, const gnt_norm_args *a)
 {
     (void)s;
+    if (a->phase != GNT_NORM_WHOLE) {
+        run_phase(a);
+        return GNT_OK;
+    }
     for (int64_t m = 0; m < a->x.members; m++) {
         if (a->backward)
             backward_member(a, m);

@@ -45,6 +45,12 @@ static double source(const gnt_spmm_args *a, int64_t row, int64_t m, int64_t c)
     return ref_get(&a->x, row, m, c) * (a->src_scale != NULL ? ref_get(a->src_scale, row, 0, 0) : 1.0);
 }
 
+/* What arg holds for column i. */
+static int64_t ref_id(const gnt_spmm_args *a, int64_t i)
+{
+    return a->arg_ids != NULL && i >= 0 ? ((const int64_t *)a->arg_ids->head.host)[i] : i;
+}
+
 /* Whether x_i counts for row r: MAX_GRAD takes only what r won. */
 static bool counts(const gnt_spmm_args *a, int64_t r, int64_t i, int64_t m, int64_t c)
 {
@@ -53,7 +59,7 @@ static bool counts(const gnt_spmm_args *a, int64_t r, int64_t i, int64_t m, int6
     if (a->reduce != GNT_SPMM_MAX_GRAD)
         return true;
     arg = cpu_address(a->arg->buf, a->arg->offset);
-    return arg[ref_index(a->arg, i, m, c)] == r;
+    return arg[ref_index(a->arg, i, m, c)] == ref_id(a, r);
 }
 
 static bool has_self(const gnt_spmm_args *a, int64_t r)
@@ -80,7 +86,7 @@ static void element(const gnt_spmm_plan_args *g, const gnt_spmm_args *a, int64_t
     }
     if (a->arg != NULL && a->reduce == GNT_SPMM_MAX)
         ((int32_t *)cpu_address(a->arg->buf, a->arg->offset))[ref_index(a->arg, r, m, c)] =
-            (int32_t)sum.winner;
+            (int32_t)ref_id(a, sum.winner);
     ref_set(&a->y, r, m, c,
             ref_epilogue(&a->epilogue, sum.value, (double)a->alpha, (double)a->beta, &a->y, r, m, c));
 }
@@ -91,8 +97,9 @@ gnt_status ref_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *
 
     (void)s;
     for (int64_t m = 0; m < a->y.members; m++)
-        for (int64_t r = g->first_row; r < g->end_row; r++)
+        for (int64_t i = g->rows != NULL ? 0 : g->first_row;
+             i < (g->rows != NULL ? g->num_listed : g->end_row); i++)
             for (int64_t c = 0; c < a->y.width; c++)
-                element(g, a, r, m, c);
+                element(g, a, g->rows != NULL ? g->rows[i] : i, m, c);
     return GNT_OK;
 }
