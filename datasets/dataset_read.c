@@ -35,7 +35,7 @@ done:
     return st;
 }
 
-static gnt_status check_heading(const gnti_h5 *file)
+gnt_status gnti_dataset_read_heading(const gnti_h5 *file)
 {
     gnt_status st = GNT_OK;
     char *format = NULL, *version = NULL;
@@ -56,8 +56,7 @@ done:
 
 /* --- the adjacency --- */
 
-/* Reads rows x cols of a csr_matrix group's attribute shape. */
-static gnt_status read_shape(const gnti_h5 *file, const char *group, int64_t shape[2])
+gnt_status gnti_dataset_read_shape(const gnti_h5 *file, const char *group, int64_t shape[2])
 {
     gnt_status st = GNT_OK;
     gnti_h5_info info;
@@ -116,7 +115,7 @@ static gnt_status read_csr(const gnti_h5 *file, const char *group, gnti_graph **
     int64_t shape[2];
     char path[128];
 
-    GNT_TRY(read_shape(file, group, shape));
+    GNT_TRY(gnti_dataset_read_shape(file, group, shape));
     snprintf(path, sizeof path, "%s/indptr", group);
     GNT_TRY(gnti_h5_expect(file, path, shape[0] + 1, 1, NULL));
     snprintf(path, sizeof path, "%s/indices", group);
@@ -404,7 +403,7 @@ static gnt_status read_all(const gnti_h5 *file, gnt_dataset **out)
     gnt_dataset *d = NULL;
     int64_t *origin = NULL, num_stored = 0;
 
-    GNT_TRY(check_heading(file));
+    GNT_TRY(gnti_dataset_read_heading(file));
     GNT_TRY(read_graph(file, &d, &origin, &num_stored));
     GNT_TRY(read_features(file, d));
     GNT_TRY(read_labels(file, d));
