@@ -7,7 +7,10 @@
 #include "base/alloc.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
 #include <string.h>
+#include <limits.h>
 
 struct gnti_plugin {
     void *handle;
@@ -66,6 +69,30 @@ gnt_status gnti_plugin_function(gnti_plugin *plugin, const char *name, gnti_plug
 
     GNT_TRY(gnti_plugin_symbol(plugin, name, &address));
     memcpy(out, &address, sizeof address); /* ISO C has no cast from object to function pointers */
+done:
+    return st;
+}
+
+/* The program itself has no name in the loader's list: its path comes from the system then. */
+gnt_status gnti_plugin_own_folder(char **out)
+{
+    gnt_status st = GNT_OK;
+    Dl_info info;
+    struct link_map *map = NULL;
+    gnt_status (*self)(char **) = gnti_plugin_own_folder;
+    void *address = NULL;
+    char path[PATH_MAX], *slash;
+    const char *name;
+
+    memcpy(&address, &self, sizeof address);
+    GNT_CHECK(dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL,
+              GNT_ERR_UNSUPPORTED, "the loader does not say where the library lies");
+    name = map->l_name == NULL || map->l_name[0] == '\0' ? "/proc/self/exe" : map->l_name;
+    GNT_CHECK(realpath(name, path) != NULL, GNT_ERR_UNSUPPORTED, "cannot find the folder of '%s'", name);
+    slash = strrchr(path, '/');
+    GNT_CHECK(slash != NULL, GNT_ERR_UNSUPPORTED, "'%s' has no folder", path);
+    slash[slash == path] = '\0';
+    GNT_TRY(gnti_strdup(out, path));
 done:
     return st;
 }

@@ -21,6 +21,10 @@ gnt_status gnti_plugin_symbol(gnti_plugin *plugin, const char *name, void **out)
 typedef void (*gnti_plugin_fn)(void);
 gnt_status gnti_plugin_function(gnti_plugin *plugin, const char *name, gnti_plugin_fn *out);
 
+/* The folder of the object that holds this library's code (libgnntrain.so, or a program that links it statically), absolute;
+ * to be freed. Files that belong to the library are found relative to it. */
+gnt_status gnti_plugin_own_folder(char **out);
+
 /* ERR_UNSUPPORTED unless the object was built for exactly our version; names both. */
 gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version);
 

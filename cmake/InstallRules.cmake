@@ -15,6 +15,8 @@ configure_file(cmake/gnntrain.pc.in ${CMAKE_BINARY_DIR}/gnntrain.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/gnntrain.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/gnntrain)
 
+install(TARGETS part-metis RUNTIME DESTINATION libexec/gnntrain) # ../libexec/gnntrain from the library, like CMAKE_INSTALL_LIBDIR
+
 if(TARGET gnntrain-cli)
   install(TARGETS gnntrain-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(NOT CMAKE_CROSSCOMPILING) # man page and completion come from the command's own option tables

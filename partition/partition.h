@@ -27,7 +27,8 @@ typedef struct gnti_partition {
 } gnti_partition;
 
 void gnti_partition_free(gnti_partition **p);
-/* Takes chunk_of over (num_nodes values in 0 .. K-1, ERR_FORMAT names node and both values otherwise), counts, hashes. */
+/* Takes chunk_of over (num_nodes values in 0 .. K-1, ERR_FORMAT names node and both values otherwise), counts, hashes. On failure
+ * it stays the caller's. */
 gnt_status gnti_partition_from_vector(int64_t num_nodes, int32_t num_chunks, int32_t *chunk_of,
                                       const char *method, gnti_partition **out);
 /* All nodes in one chunk: what a run of one device without a partition would have. */

@@ -16,6 +16,7 @@ build  cmake                   program:cmake
 build  ninja-build             program:ninja
 build  pkg-config              program:pkg-config
 build  libhdf5-dev             module:hdf5-serial
+build  libmetis-dev            header:metis.h
 build  libopenblas-openmp-dev  module:openblas
 build  libarchive-dev          module:libarchive
 build  zlib1g-dev              module:zlib
