@@ -223,10 +223,9 @@ static gnt_status check_rows(const gnti_arc_stream *s, int64_t rows)
                       "'%s' of file '%s': row %lld names column %d, columns are 0 .. %lld", INDICES,
                       gnti_h5_path(s->file), (long long)(s->next_row + r), column, (long long)n - 1);
             GNT_CHECK(
-                column > before, GNT_ERR_FORMAT,
+                column > before, GNT_ERR_UNSUPPORTED,
                 "'/graph/adj' of file '%s': row %lld is not sorted (column %d behind %d), so it cannot be "
-                "streamed: let 'gnntrain split' write the file once, or cut it in memory with --method "
-                "metis",
+                "streamed: let 'gnntrain split' write the file once",
                 gnti_h5_path(s->file), (long long)(s->next_row + r), column, before);
             before = column;
         }
