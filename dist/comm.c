@@ -6,6 +6,8 @@
  */
 #include "dist/comm.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 
 static gnt_status check_usable(const gnti_comm *c, const char *operation)
@@ -13,7 +15,7 @@ static gnt_status check_usable(const gnti_comm *c, const char *operation)
     gnt_status st = GNT_OK;
 
     GNT_CHECK(c != NULL, GNT_ERR_ARG, "communicator must not be NULL (%s)", operation);
-    GNT_CHECK(!c->aborted, GNT_ERR_PEER_LOST,
+    GNT_CHECK(!gnti_comm_is_aborted(c), GNT_ERR_PEER_LOST,
               "%s: rank %d of %d cannot go on, the communicator was aborted: %s", operation, (int)c->rank,
               (int)c->size, c->reason);
 done:
@@ -42,15 +44,28 @@ done:
     return st;
 }
 
-gnt_status gnti_comm_broadcast(gnti_comm *c, int32_t root, void *data, size_t bytes)
+gnt_status gnti_comm_broadcast_start(gnti_comm *c, int32_t root, void *data, size_t bytes,
+                                     gnti_exchange **out)
 {
     gnt_status st = GNT_OK;
 
     GNT_TRY(check_usable(c, "broadcast"));
+    GNT_CHECK(out != NULL, GNT_ERR_ARG, "out must not be NULL");
     GNT_CHECK(root >= 0 && root < c->size, GNT_ERR_ARG, "broadcast from rank %d of a job of %d ranks",
               (int)root, (int)c->size);
     GNT_CHECK(bytes == 0 || data != NULL, GNT_ERR_ARG, "broadcast of %zu bytes needs data", bytes);
-    GNT_TRY(c->table->broadcast(c, root, data, bytes));
+    GNT_TRY(c->table->broadcast_start(c, root, data, bytes, out));
+done:
+    return st;
+}
+
+gnt_status gnti_comm_broadcast(gnti_comm *c, int32_t root, void *data, size_t bytes)
+{
+    gnt_status st = GNT_OK;
+    gnti_exchange *x = NULL;
+
+    GNT_TRY(gnti_comm_broadcast_start(c, root, data, bytes, &x));
+    GNT_TRY(gnti_comm_exchange_finish(&x));
 done:
     return st;
 }
@@ -127,12 +142,28 @@ done:
 
 void gnti_comm_abort(gnti_comm *c, const char *reason)
 {
-    if (c == NULL || c->aborted)
+    int fresh = 0;
+
+    if (c == NULL || !atomic_compare_exchange_strong(&c->aborted, &fresh, 1))
         return;
     snprintf(c->reason, sizeof c->reason, "%s",
              reason != NULL && reason[0] != 0 ? reason : "no reason given");
-    c->aborted = true;
+    atomic_store(&c->aborted, 2);
     c->table->abort(c);
+}
+
+bool gnti_comm_is_aborted(const gnti_comm *c)
+{
+    int state = atomic_load(&c->aborted);
+
+    while (state == 1) /* another thread writes the reason: nanoseconds */
+        state = atomic_load(&c->aborted);
+    return state != 0;
+}
+
+double gnti_comm_clock(const gnti_comm *c)
+{
+    return c->virtual_seconds != NULL ? *c->virtual_seconds : gnti_clock_seconds();
 }
 
 void gnti_comm_free(gnti_comm **c)

@@ -14,6 +14,8 @@
 
 #include "base/check.h"
 
+#include <stdatomic.h>
+
 typedef struct gnti_comm gnti_comm;
 typedef struct gnti_exchange gnti_exchange;
 
@@ -43,7 +45,7 @@ typedef struct gnti_comm_peer {
 typedef struct gnti_comm_table {
     const char *name; /* "self" */
     gnt_status (*all_reduce)(gnti_comm *c, const gnti_all_reduce_args *a);
-    gnt_status (*broadcast)(gnti_comm *c, int32_t root, void *data, size_t bytes);
+    gnt_status (*broadcast_start)(gnti_comm *c, int32_t root, void *data, size_t bytes, gnti_exchange **out);
     gnt_status (*exchange_start)(gnti_comm *c, const gnti_comm_peer *peers, int32_t num_peers,
                                  gnti_exchange **out);
     gnt_status (*exchange_poll)(gnti_exchange *x, bool *out_done); /* never waits */
@@ -63,12 +65,14 @@ typedef struct gnti_link {
 struct gnti_comm {
     const gnti_comm_table *table;
     int32_t rank, size;
-    double time_limit; /* seconds */
-    bool aborted;
+    double time_limit;   /* seconds */
+    int32_t num_threads; /* that packing may use; 1 until the owner of the device sets it */
+    atomic_int aborted;  /* gnti_comm_is_aborted; 1 while the reason is written, then 2 */
     /* A virtual clock of this rank's device (kernels/virtual.h), or NULL: wall time. A wait sets it to the arrival of what was
      * waited for: the sender's clock at start + latency + bytes / bandwidth. */
     double *virtual_seconds;
     gnti_link link;
+    double arrived_seconds; /* on the clock in use: when the newest exchange was found complete */
     char reason[GNTI_COMM_REASON_BYTES];
 };
 struct gnti_exchange {
@@ -101,6 +105,9 @@ gnt_status gnti_comm_check_launch(gnti_comm *c, const char *what, const char sha
  */
 gnt_status gnti_comm_all_reduce(gnti_comm *c, const gnti_all_reduce_args *a);
 gnt_status gnti_comm_broadcast(gnti_comm *c, int32_t root, void *data, size_t bytes);
+/* The same, begun: poll and finish it as an exchange. Several may be under way (double buffering). */
+gnt_status gnti_comm_broadcast_start(gnti_comm *c, int32_t root, void *data, size_t bytes,
+                                     gnti_exchange **out);
 /* peers and buffers must live until finish; a rank occurs once. */
 gnt_status gnti_comm_exchange_start(gnti_comm *c, const gnti_comm_peer *peers, int32_t num_peers,
                                     gnti_exchange **out);
@@ -112,6 +119,8 @@ gnt_status gnti_comm_barrier(gnti_comm *c);
 gnt_status gnti_comm_split(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
 /* Marks it broken for all ranks; the text tells why. Any thread, any time, more than once. NULL is fine. */
 void gnti_comm_abort(gnti_comm *c, const char *reason);
+bool gnti_comm_is_aborted(const gnti_comm *c);
+double gnti_comm_clock(const gnti_comm *c); /* the virtual clock, else wall time */
 void gnti_comm_free(gnti_comm **c);
 
 #endif

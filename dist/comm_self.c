@@ -24,15 +24,6 @@ static gnt_status self_all_reduce(gnti_comm *c, const gnti_all_reduce_args *a)
     return GNT_OK;
 }
 
-static gnt_status self_broadcast(gnti_comm *c, int32_t root, void *data, size_t bytes)
-{
-    (void)c;
-    (void)root;
-    (void)data;
-    (void)bytes;
-    return GNT_OK;
-}
-
 static gnt_status self_exchange_start(gnti_comm *c, const gnti_comm_peer *peers, int32_t num_peers,
                                       gnti_exchange **out)
 {
@@ -51,11 +42,21 @@ done:
     return st;
 }
 
+static gnt_status self_broadcast_start(gnti_comm *c, int32_t root, void *data, size_t bytes,
+                                       gnti_exchange **out)
+{
+    (void)root;
+    (void)data;
+    (void)bytes;
+    return self_exchange_start(c, NULL, 0, out);
+}
+
 static void deliver(self_exchange *x)
 {
     if (x->self != NULL && !x->delivered && x->self->send_bytes > 0)
         memmove(x->self->receive, x->self->send, x->self->send_bytes);
     x->delivered = true;
+    x->head.comm->arrived_seconds = gnti_comm_clock(x->head.comm);
 }
 
 static gnt_status self_exchange_poll(gnti_exchange *x, bool *out_done)
@@ -67,7 +68,7 @@ static gnt_status self_exchange_poll(gnti_exchange *x, bool *out_done)
 
 static gnt_status self_exchange_finish(gnti_exchange *x)
 {
-    if (!x->comm->aborted)
+    if (!gnti_comm_is_aborted(x->comm))
         deliver((self_exchange *)x);
     gnti_free(x);
     return GNT_OK;
@@ -107,7 +108,7 @@ static void self_free(gnti_comm *c)
 static const gnti_comm_table self_table = {
     .name = "self",
     .all_reduce = self_all_reduce,
-    .broadcast = self_broadcast,
+    .broadcast_start = self_broadcast_start,
     .exchange_start = self_exchange_start,
     .exchange_poll = self_exchange_poll,
     .exchange_finish = self_exchange_finish,
@@ -126,6 +127,7 @@ gnt_status gnti_comm_self_create(gnti_comm **out)
     GNT_TRY(gnti_calloc_array(&c, 1));
     c->table = &self_table;
     c->size = 1;
+    c->num_threads = 1;
     c->time_limit = GNTI_COMM_TIME_LIMIT;
     *out = c;
 done:
