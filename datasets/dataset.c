@@ -170,10 +170,11 @@ gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, co
     for (int64_t i = 0; i < data->num_splits; i++) {
         if (strcmp(data->splits[i].name, wanted) == 0 || (name == NULL && data->num_splits == 1)) {
             *out = &data->splits[i];
-            goto done;
+            return GNT_OK;
         }
-        gnti_text_printf(&names, "%s%s", i > 0 ? ", " : "", data->splits[i].name);
     }
+    for (int64_t i = 0; i < data->num_splits; i++)
+        gnti_text_printf(&names, "%s%s", i > 0 ? ", " : "", data->splits[i].name);
     GNT_CHECK(data->num_splits > 0, GNT_ERR_USAGE,
               "'%s' has no split: make one with 'gnntrain split %s --kind stratified -o %s'",
               data->path != NULL ? data->path : "the dataset", data->path != NULL ? data->path : "FILE",

@@ -119,6 +119,11 @@ int64_t gnti_split_overlap(const gnti_split *split, int *first_part, int *second
 /* SHA-256 of the three lists: each its length, then its nodes, as int64. Stored with the split as "sha256". */
 gnt_status gnti_split_sum(const gnti_split *split, char hex[65]);
 
+/* origin.c: /nodes/origin, lent, when it is a permutation of the rows (a dataset stored in another order), else NULL. And the
+ * sum of a split with its nodes named by their rows in the dataset that was imported; origin NULL: gnti_split_sum. */
+gnt_status gnti_dataset_get_origin(const gnt_dataset *data, const int64_t **origin);
+gnt_status gnti_split_sum_imported(const gnti_split *split, const int64_t *origin, char hex[65]);
+
 /* The first feature that is NaN or infinite: its row, or -1; *column may be NULL. */
 int64_t gnti_features_find_nonfinite(const gnti_features *x, int64_t *column);
 

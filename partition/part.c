@@ -13,7 +13,8 @@
 
 typedef struct whole_graph {
     gnti_part_layout *layout;
-    int64_t *node_at; /* (num_nodes) row of the dataset at each position */
+    int64_t *node_at;      /* (num_nodes) row of the graph at each position */
+    const int64_t *origin; /* (N) or NULL */
     gnti_operator *op;
 } whole_graph;
 
@@ -27,12 +28,15 @@ static void whole_clear(whole_graph *w)
 static gnt_status whole_make(const gnti_part_source *s, whole_graph *w)
 {
     gnt_status st = GNT_OK;
+    const gnti_part_nodes nodes = {
+        .partition = s->partition, .nodes = s->nodes, .origin = s->origin, .num_nodes = s->num_nodes
+    };
 
     GNT_CHECK(s->graph->num_rows == s->partition->num_nodes, GNT_ERR_ARG,
               "the partition is of %lld nodes, the graph has %lld", (long long)s->partition->num_nodes,
               (long long)s->graph->num_rows);
-    GNT_TRY(gnti_part_layout_of_nodes(s->partition, s->owner, s->num_ranks, s->nodes, s->num_nodes,
-                                      &w->layout, &w->node_at));
+    w->origin = s->origin;
+    GNT_TRY(gnti_part_layout_of_nodes(&nodes, s->owner, s->num_ranks, &w->layout, &w->node_at));
     GNT_TRY(gnti_operator_induced(s->graph, w->node_at, w->layout->num_nodes, &w->op));
 done:
     return st;
@@ -94,6 +98,11 @@ done:
     return st;
 }
 
+static int64_t id_at(const whole_graph *w, int64_t position)
+{
+    return w->origin != NULL ? w->origin[w->node_at[position]] : w->node_at[position];
+}
+
 /* Ids and scales of own and halo rows, from the whole graph's. */
 static void fill_scales(const whole_graph *w, const gnti_halo_rows_of *halo, const gnti_halo_rows_of *halo_t,
                         gnti_part *part)
@@ -107,13 +116,13 @@ static void fill_scales(const whole_graph *w, const gnti_halo_rows_of *halo, con
         for (int64_t r = part->chunk_start[i]; r < part->chunk_start[i + 1]; r++) {
             const int64_t p = first + r - part->chunk_start[i];
 
-            part->ids[r] = w->node_at[p];
+            part->ids[r] = id_at(w, p);
             op->sym_scale[r] = op->sym_scale_t[r] = sym[p];
             op->mean_scale[r] = op->mean_scale_t[r] = mean[p];
         }
     }
     for (int64_t h = 0; h < halo->num_halo; h++) {
-        part->ids[part->num_own + h] = w->node_at[halo->position[h]];
+        part->ids[part->num_own + h] = id_at(w, halo->position[h]);
         op->sym_scale[part->num_own + h] = sym[halo->position[h]];
     }
     for (int64_t h = 0; h < halo_t->num_halo; h++) {

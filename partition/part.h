@@ -46,8 +46,10 @@ typedef struct gnti_part_source {
     const gnti_partition *partition;
     const int32_t *owner; /* (K) rank of each chunk; a rank may own nothing */
     int32_t num_ranks;
-    const int64_t *nodes; /* ascending: only their induced subgraph, degrees inside it; NULL: all */
+    const int64_t *nodes; /* ascending rows: only their induced subgraph, degrees inside it; NULL: all */
     int64_t num_nodes;
+    const int64_t *
+        origin; /* (N) row of the imported dataset, a permutation (gnti_dataset_get_origin); NULL: the rows themselves */
 } gnti_part_source;
 
 /* All parts of a graph that lies in memory (ranks as threads, tests): parts (num_ranks). Equal to those that ranks load. */

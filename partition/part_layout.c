@@ -46,48 +46,83 @@ void gnti_part_layout_free(gnti_part_layout **layout)
     *layout = NULL;
 }
 
-static gnt_status check_nodes(const gnti_partition *p, const int64_t *nodes, int64_t num_nodes)
+static gnt_status check_nodes(const gnti_part_nodes *n)
 {
     gnt_status st = GNT_OK;
     int64_t previous = -1;
 
-    for (int64_t i = 0; i < num_nodes; i++) {
-        GNT_CHECK(nodes[i] > previous && nodes[i] < p->num_nodes, GNT_ERR_ARG,
+    for (int64_t i = 0; n->nodes != NULL && i < n->num_nodes; i++) {
+        GNT_CHECK(n->nodes[i] > previous && n->nodes[i] < n->partition->num_nodes, GNT_ERR_ARG,
                   "node %lld follows %lld in the nodes of an induced part, they must ascend below %lld",
-                  (long long)nodes[i], (long long)previous, (long long)p->num_nodes);
-        previous = nodes[i];
+                  (long long)n->nodes[i], (long long)previous, (long long)n->partition->num_nodes);
+        previous = n->nodes[i];
     }
 done:
     return st;
 }
 
-gnt_status gnti_part_layout_of_nodes(const gnti_partition *p, const int32_t *owner, int32_t num_ranks,
-                                     const int64_t *nodes, int64_t num_nodes, gnti_part_layout **layout,
-                                     int64_t **node_at)
+/* The chosen nodes in the order of their rows in the imported dataset. */
+static gnt_status order_nodes(const gnti_part_nodes *n, int64_t *num, int64_t **out)
 {
     gnt_status st = GNT_OK;
-    const int64_t num = nodes != NULL ? num_nodes : p->num_nodes;
-    gnti_part_layout *l = NULL;
-    int64_t *counts = NULL, *order = NULL;
+    const int64_t num_all = n->partition->num_nodes;
+    int64_t *node = NULL, kept = 0;
 
-    if (nodes != NULL)
-        GNT_TRY(check_nodes(p, nodes, num_nodes));
-    GNT_TRY(gnti_calloc_array(&counts, p->num_chunks));
-    for (int64_t i = 0; i < num; i++)
-        counts[p->chunk_of[nodes != NULL ? nodes[i] : i]]++;
-    GNT_TRY(gnti_part_layout_create(counts, owner, p->num_chunks, num_ranks, &l));
-    GNT_TRY(gnti_alloc_array(&order, num));
-    for (int32_t c = 0; c < p->num_chunks; c++)
-        counts[c] = l->first[c];
-    for (int64_t i = 0; i < num; i++) {
-        const int64_t v = nodes != NULL ? nodes[i] : i;
-
-        order[counts[p->chunk_of[v]]++] = v;
+    *num = n->nodes != NULL ? n->num_nodes : num_all;
+    GNT_TRY(gnti_alloc_array(&node, n->origin != NULL ? num_all : *num));
+    if (n->origin == NULL) {
+        for (int64_t i = 0; i < *num; i++)
+            node[i] = n->nodes != NULL ? n->nodes[i] : i;
+    } else {
+        for (int64_t i = 0; i < num_all; i++)
+            node[i] = -1;
+        for (int64_t i = 0; i < *num; i++)
+            node[n->origin[n->nodes != NULL ? n->nodes[i] : i]] = n->nodes != NULL ? n->nodes[i] : i;
+        for (int64_t i = 0; i < num_all; i++)
+            if (node[i] >= 0)
+                node[kept++] = node[i];
     }
+    *out = node;
+done:
+    return st;
+}
+
+/* (chunk, row of the imported dataset), by counting; order: in ascending rows. */
+static gnt_status place_nodes(const gnti_part_nodes *n, const int64_t *order, const gnti_part_layout *l,
+                              int64_t *next, int64_t **out)
+{
+    gnt_status st = GNT_OK;
+    int64_t *node_at = NULL;
+
+    GNT_TRY(gnti_alloc_array(&node_at, l->num_nodes));
+    for (int32_t c = 0; c < l->num_chunks; c++)
+        next[c] = l->first[c];
+    for (int64_t i = 0; i < l->num_nodes; i++) {
+        const int64_t id = n->origin != NULL ? n->origin[order[i]] : order[i];
+
+        node_at[next[n->partition->chunk_of[id]]++] = order[i];
+    }
+    *out = node_at;
+done:
+    return st;
+}
+
+gnt_status gnti_part_layout_of_nodes(const gnti_part_nodes *n, const int32_t *owner, int32_t num_ranks,
+                                     gnti_part_layout **layout, int64_t **node_at)
+{
+    gnt_status st = GNT_OK;
+    gnti_part_layout *l = NULL;
+    int64_t *counts = NULL, *order = NULL, num = 0;
+
+    GNT_TRY(check_nodes(n));
+    GNT_TRY(order_nodes(n, &num, &order));
+    GNT_TRY(gnti_calloc_array(&counts, n->partition->num_chunks));
+    for (int64_t i = 0; i < num; i++)
+        counts[n->partition->chunk_of[n->origin != NULL ? n->origin[order[i]] : order[i]]]++;
+    GNT_TRY(gnti_part_layout_create(counts, owner, n->partition->num_chunks, num_ranks, &l));
+    GNT_TRY(place_nodes(n, order, l, counts, node_at));
     *layout = l;
-    *node_at = order;
     l = NULL;
-    order = NULL;
 done:
     gnti_free(counts);
     gnti_free(order);

@@ -22,10 +22,15 @@ gnt_status gnti_part_layout_create(const int64_t *chunk_nodes, const int32_t *ow
                                    int32_t num_ranks, gnti_part_layout **out);
 void gnti_part_layout_free(gnti_part_layout **layout);
 
-/* nodes NULL: all of the partition. Nodes in the order of their positions; out (num_nodes). ERR_ARG: not ascending. */
-gnt_status gnti_part_layout_of_nodes(const gnti_partition *p, const int32_t *owner, int32_t num_ranks,
-                                     const int64_t *nodes, int64_t num_nodes, gnti_part_layout **layout,
-                                     int64_t **node_at);
+/* Nodes in the order of their positions. nodes NULL: all of the partition; ERR_ARG: not ascending. origin (N): the row of the
+ * imported dataset of each node, NULL: itself; it decides chunk and order. out (num_nodes). */
+typedef struct gnti_part_nodes {
+    const gnti_partition *partition;
+    const int64_t *nodes, *origin;
+    int64_t num_nodes;
+} gnti_part_nodes;
+gnt_status gnti_part_layout_of_nodes(const gnti_part_nodes *n, const int32_t *owner, int32_t num_ranks,
+                                     gnti_part_layout **layout, int64_t **node_at);
 
 /* The chunk of a position: O(log K). Empty chunks are never answered. */
 int32_t gnti_part_layout_chunk(const gnti_part_layout *layout, int64_t position);
