@@ -136,16 +136,12 @@ done:
     return st;
 }
 
-gnt_status gnti_source_rows_make(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
-                                 gnti_source_rows *rows)
+gnt_status gnti_source_rows_gather(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
+                                   gnti_source_rows *rows)
 {
     gnt_status st = GNT_OK;
     gnti_source_rows made = { .num_rows = num_nodes };
 
-    GNT_TRY(gnti_operator_induced(data->graph, nodes, num_nodes, &made.op));
-    GNT_TRY(gnti_alloc_array(&made.adj, data->num_adjs));
-    for (int32_t l = 0; l < data->num_adjs; l++)
-        made.adj[l] = made.op;
     made.x = (gnti_features){ .rows = num_nodes, .width = data->x->width };
     if (data->x->sparse != NULL)
         GNT_TRY(gather_sparse(data->x->sparse, nodes, num_nodes, &made.x.sparse));
@@ -153,6 +149,24 @@ gnt_status gnti_source_rows_make(const gnti_source_data *data, const int64_t *no
         GNT_TRY(gather_dense(data->x->dense, data->x->width, nodes, num_nodes, &made.x.dense));
     GNT_TRY(gather_labels(data, nodes, num_nodes, &made));
     made.weight_sum = gnti_source_weight_sum(made.weight, num_nodes);
+    *rows = made;
+    memset(&made, 0, sizeof made);
+done:
+    gnti_source_rows_free(&made);
+    return st;
+}
+
+gnt_status gnti_source_rows_make(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
+                                 gnti_source_rows *rows)
+{
+    gnt_status st = GNT_OK;
+    gnti_source_rows made = { 0 };
+
+    GNT_TRY(gnti_source_rows_gather(data, nodes, num_nodes, &made));
+    GNT_TRY(gnti_operator_induced(data->graph, nodes, num_nodes, &made.op));
+    GNT_TRY(gnti_alloc_array(&made.adj, data->num_adjs));
+    for (int32_t l = 0; l < data->num_adjs; l++)
+        made.adj[l] = made.op;
     *rows = made;
     memset(&made, 0, sizeof made);
 done:

@@ -14,6 +14,7 @@
 #define GNTI_SAMPLER_SOURCE_H
 
 #include "nn/program.h"
+#include "partition/local_data.h"
 
 /* What batches are cut from, all lent: it must outlive the source. N = graph->num_rows. */
 typedef struct gnti_source_data {
@@ -32,7 +33,8 @@ typedef struct gnti_source_batch {
     gnti_batch bind; /* lent until the next call */
     bool same;       /* the batch handed out before: what is bound may stay */
     int64_t num_rows;
-    double weight_sum; /* of its rows, in row order */
+    double
+        weight_sum; /* of its rows, in row order; over parts: of all ranks' rows, along the tree of chunks */
 } gnti_source_batch;
 
 typedef struct gnti_source gnti_source;
@@ -46,6 +48,17 @@ gnt_status gnti_source_create_full(const gnti_source_data *data, gnti_source **o
  * chunks than nodes. */
 gnt_status gnti_source_create_clusters(const gnti_source_data *data, int64_t clusters, int64_t per_batch,
                                        gnti_source **out);
+
+/* Full batch over parts: bind.part is the rank's part (the induced training one of an inductive split), all rows are own rows;
+ * weight_sum is that of the whole job. Collective, every rank calls this; a rank may have no training node, or no node. */
+typedef struct gnti_source_part_data {
+    const gnti_local_data *local; /* lent: it must outlive the source, and so x and weight */
+    const gnti_features *x;       /* (num_own, F) as the model sees them; NULL: local->x */
+    const float *weight;          /* (num_own) loss weights, 0: not in the loss */
+    int32_t num_adjs;
+    gnti_comm *comm;
+} gnti_source_part_data;
+gnt_status gnti_source_create_part(const gnti_source_part_data *data, gnti_source **out);
 void gnti_source_free(gnti_source **source);
 
 /* Starts an epoch at its batch number `position` (0, or what gnti_source_position answered when a stop cut
@@ -59,7 +72,7 @@ int64_t gnti_source_position(const gnti_source *source);
 int64_t gnti_source_max_rows(const gnti_source *source);
 int64_t gnti_source_expected_arcs(const gnti_source *source);
 bool gnti_source_is_square(const gnti_source *source); /* one row space for all layers */
-/* The operator of the whole graph, lent to evaluation; NULL when the source has made none. */
+/* The operator of the whole graph (of the rank's part of it), lent to evaluation; NULL when the source has made none. */
 const gnti_operator *gnti_source_whole(const gnti_source *source);
 
 #endif

@@ -36,6 +36,9 @@ typedef struct gnti_source_rows {
 /* Fills rows from `nodes` (ascending). On failure rows is as before. */
 gnt_status gnti_source_rows_make(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
                                  gnti_source_rows *rows);
+/* The rows alone, without operator and adj. */
+gnt_status gnti_source_rows_gather(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
+                                   gnti_source_rows *rows);
 void gnti_source_rows_free(gnti_source_rows *rows);
 gnti_source_batch gnti_source_rows_batch(const gnti_source_rows *rows);
 
