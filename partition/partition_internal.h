@@ -34,6 +34,8 @@ gnt_status gnti_cut_metis(const gnti_graph *graph, const gnti_partition_config *
 /* LDG and FENNEL over a graph in memory. Ids in any order. */
 gnt_status gnti_cut_stream(const gnti_graph *graph, const gnti_partition_config *config,
                            const gnti_cut_targets *t, int32_t *chunk_of);
+/* Gives every empty chunk a node of another one; K <= N. */
+gnt_status gnti_fill_empty_chunks(int64_t num_nodes, const gnti_cut_targets *t, int32_t *chunk_of);
 /* Ranges of ids in proportion to the targets; chunk(v) = v K div N when they are equal. Ids are in order already. */
 gnt_status gnti_cut_range(int64_t num_nodes, const gnti_cut_targets *t, int32_t *chunk_of);
 /* Ids in any order. */
@@ -60,6 +62,9 @@ gnt_status gnti_tree_renumber(const gnti_graph *graph, int32_t num_chunks, int32
 /* Takes chunk_of over and stores shares; quality and graph_sha256 are left to the caller. Shares are left out when t has one. */
 gnt_status gnti_partition_finish(int64_t num_nodes, const gnti_cut_targets *t, int32_t *chunk_of,
                                  const char *method, gnti_partition **out);
+
+/* All counts zero (quality.c); freed with gnti_quality_free. */
+gnt_status gnti_quality_alloc(int32_t num_parts, gnti_quality **out);
 
 /* ---- METIS' program (part_metis.c) -------------------------------------------------------------------------------------- */
 /* Version and index width ("5.1.0", 32) of the METIS behind the helper program. ERR_UNSUPPORTED: the program is missing or

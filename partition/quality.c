@@ -6,7 +6,7 @@
  * An edge of the symmetric closure is counted at the arc that leads upwards, or at the one that leads down when there is no
  * partner: rows ascend and are visited in order, so a cursor a row finds partners without a search.
  */
-#include "partition/partition.h"
+#include "partition/partition_internal.h"
 
 #include <string.h>
 
@@ -72,7 +72,7 @@ static void count_row(counter *c, int64_t v)
     }
 }
 
-static gnt_status quality_alloc(int32_t num_parts, gnti_quality **out)
+gnt_status gnti_quality_alloc(int32_t num_parts, gnti_quality **out)
 {
     gnt_status st = GNT_OK;
     gnti_quality *q = NULL;
@@ -102,7 +102,7 @@ gnt_status gnti_quality_measure(const gnti_graph *graph, const int32_t *part_of,
     for (int64_t v = 0; v < graph->num_rows; v++)
         GNT_CHECK(part_of[v] >= 0 && part_of[v] < num_parts, GNT_ERR_FORMAT,
                   "node %lld lies in part %d, there are %d", (long long)v, part_of[v], num_parts);
-    GNT_TRY(quality_alloc(num_parts, &c.q));
+    GNT_TRY(gnti_quality_alloc(num_parts, &c.q));
     GNT_TRY(gnti_alloc_array(&c.cursor, graph->num_rows));
     GNT_TRY(gnti_calloc_array(&c.seen, num_parts));
     memcpy(c.cursor, graph->offsets, (size_t)graph->num_rows * sizeof *c.cursor);

@@ -29,7 +29,4 @@ void gnti_stream_cut_add_rows(gnti_stream_cut *s, int64_t first_row, int64_t num
 bool gnti_stream_cut_wants_more(const gnti_stream_cut *s);
 int32_t gnti_stream_cut_num_passes(const gnti_stream_cut *s);
 
-/* Gives every empty chunk a node of another one; K <= N. */
-gnt_status gnti_fill_empty_chunks(int64_t num_nodes, const gnti_cut_targets *t, int32_t *chunk_of);
-
 #endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Partitions of graphs whose arcs are never in memory at once: every step is a pass over the rows of the file.
+ *
+ *   passes of LDG or Fennel | arcs between chunks, for the order of their ids | what the cut costs
+ * The same placer serves a graph in memory (gnti_cut_stream) and gives the same vector. Memory: the vector, 4 n bytes, the
+ * mask of training nodes, n, tables of the chunks, and one block of arcs.
+ */
+#include "partition/stream_cut.h"
+
+#include "datasets/arc_stream.h"
+
+enum { MAX_DENSE_CHUNKS = 1024 };
+
+/* --- LDG and Fennel --- */
+
+gnt_status gnti_cut_stream(const gnti_graph *graph, const gnti_partition_config *config,
+                           const gnti_cut_targets *t, int32_t *chunk_of)
+{
+    gnt_status st = GNT_OK;
+    gnti_stream_cut *cut = NULL;
+
+    GNT_TRY(gnti_stream_cut_create(graph->num_rows, graph->num_arcs, config, t, chunk_of, &cut));
+    do {
+        gnti_stream_cut_begin_pass(cut);
+        gnti_stream_cut_add_rows(cut, 0, graph->num_rows, graph->offsets, graph->columns);
+    } while (gnti_stream_cut_wants_more(cut));
+    GNT_TRY(gnti_fill_empty_chunks(graph->num_rows, t, chunk_of));
+done:
+    gnti_stream_cut_free(&cut);
+    return st;
+}
+
+static gnt_status cut_rows(gnti_arc_stream *stream, const gnti_partition_config *config,
+                           const gnti_cut_targets *t, int32_t *chunk_of, int32_t *num_passes)
+{
+    gnt_status st = GNT_OK;
+    const gnti_arc_stream_facts *facts = gnti_arc_stream_get_facts(stream);
+    gnti_stream_cut *cut = NULL;
+    gnti_arc_block b;
+
+    GNT_TRY(gnti_stream_cut_create(facts->num_nodes, facts->num_arcs, config, t, chunk_of, &cut));
+    do {
+        gnti_stream_cut_begin_pass(cut);
+        gnti_arc_stream_rewind(stream);
+        while (gnti_arc_stream_next(stream, &b))
+            gnti_stream_cut_add_rows(cut, b.first_row, b.num_rows, b.offsets, b.columns);
+        GNT_TRY(gnti_arc_stream_status(stream));
+    } while (gnti_stream_cut_wants_more(cut));
+    *num_passes = gnti_stream_cut_num_passes(cut);
+    GNT_TRY(gnti_fill_empty_chunks(facts->num_nodes, t, chunk_of));
+done:
+    gnti_stream_cut_free(&cut);
+    return st;
+}
+
+/* --- the order of ids --- */
+
+/* Arcs from one row to other chunks, into the dense table (K, K) or straight into the quotient graph. */
+static gnt_status add_row(gnti_quotient *q, int64_t *dense, int32_t num_chunks, const int32_t *chunk_of,
+                          int32_t own, const int32_t *columns, int64_t num)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t a = 0; a < num; a++) {
+        const int32_t other = chunk_of[columns[a]];
+
+        if (dense != NULL)
+            dense[(int64_t)own * num_chunks + other]++;
+        else if (other != own)
+            GNT_TRY(gnti_quotient_add(q, own, other, 1));
+    }
+done:
+    return st;
+}
+
+static gnt_status count_quotient(gnti_arc_stream *stream, int32_t num_chunks, const int32_t *chunk_of,
+                                 gnti_quotient *q)
+{
+    gnt_status st = GNT_OK;
+    int64_t *dense = NULL;
+    gnti_arc_block b;
+
+    if (num_chunks <= MAX_DENSE_CHUNKS)
+        GNT_TRY(gnti_calloc_array(&dense, (int64_t)num_chunks * num_chunks));
+    gnti_arc_stream_rewind(stream);
+    while (gnti_arc_stream_next(stream, &b))
+        for (int64_t r = 0; r < b.num_rows; r++)
+            GNT_TRY(add_row(q, dense, num_chunks, chunk_of, chunk_of[b.first_row + r],
+                            b.columns + b.offsets[r], b.offsets[r + 1] - b.offsets[r]));
+    GNT_TRY(gnti_arc_stream_status(stream));
+    for (int32_t a = 0; dense != NULL && a < num_chunks; a++)
+        for (int32_t c = 0; c < num_chunks; c++)
+            if (a != c && dense[(int64_t)a * num_chunks + c] > 0)
+                GNT_TRY(gnti_quotient_add(q, a, c, dense[(int64_t)a * num_chunks + c]));
+done:
+    gnti_free(dense);
+    return st;
+}
+
+/* Neighbouring chunks get neighbouring ids, the shares being ranges of ids. */
+static gnt_status renumber(gnti_arc_stream *stream, const gnti_cut_targets *t, int32_t *chunk_of)
+{
+    gnt_status st = GNT_OK;
+    const int64_t num_nodes = gnti_arc_stream_get_facts(stream)->num_nodes;
+    gnti_quotient *q = NULL;
+    int32_t *rank = NULL;
+
+    GNT_TRY(gnti_quotient_create(t->num_chunks, &q));
+    GNT_TRY(gnti_alloc_array(&rank, t->num_chunks));
+    GNT_TRY(count_quotient(stream, t->num_chunks, chunk_of, q));
+    GNT_TRY(gnti_tree_order(q, t->num_shares, t->share_chunks, rank));
+    for (int64_t v = 0; v < num_nodes; v++)
+        chunk_of[v] = rank[chunk_of[v]];
+done:
+    gnti_quotient_free(&q);
+    gnti_free(rank);
+    return st;
+}
+
+/* --- what it costs --- */
+
+/* As gnti_quality_measure, for a symmetric graph; of a directed one rows that are sent forward and arcs that are cut. */
+static void measure_row(gnti_quality *q, int64_t *seen, const int32_t *chunk_of, bool directed, int64_t row,
+                        const int32_t *columns, int64_t num)
+{
+    const int32_t p = chunk_of[row];
+
+    for (int64_t a = 0; a < num; a++) {
+        const int32_t r = chunk_of[columns[a]];
+
+        q->arcs[p] += columns[a] != row;
+        if (r == p)
+            continue;
+        q->cut += directed || columns[a] > row;
+        if (seen[r] == row + 1)
+            continue;
+        seen[r] = row + 1;
+        q->halo[r]++;
+        q->volume++;
+        if (q->send != NULL)
+            q->send[(int64_t)p * q->num_parts + r]++;
+    }
+}
+
+static gnt_status measure(gnti_arc_stream *stream, const int32_t *chunk_of, int32_t num_chunks,
+                          gnti_quality **out)
+{
+    gnt_status st = GNT_OK;
+    const gnti_arc_stream_facts *facts = gnti_arc_stream_get_facts(stream);
+    gnti_quality *q = NULL;
+    uint8_t *train = NULL;
+    int64_t *seen = NULL;
+    gnti_arc_block b;
+
+    GNT_TRY(gnti_quality_alloc(num_chunks, &q));
+    GNT_TRY(gnti_calloc_array(&seen, num_chunks));
+    GNT_TRY(gnti_arc_stream_read_train(stream, NULL, &train));
+    gnti_arc_stream_rewind(stream);
+    while (gnti_arc_stream_next(stream, &b)) {
+        for (int64_t r = 0; r < b.num_rows; r++) {
+            const int64_t row = b.first_row + r;
+
+            q->rows[chunk_of[row]]++;
+            q->train[chunk_of[row]] += train != NULL && train[row] != 0;
+            measure_row(q, seen, chunk_of, facts->directed, row, b.columns + b.offsets[r],
+                        b.offsets[r + 1] - b.offsets[r]);
+        }
+    }
+    GNT_TRY(gnti_arc_stream_status(stream));
+    *out = q;
+    q = NULL;
+done:
+    gnti_quality_free(&q);
+    gnti_free(train);
+    gnti_free(seen);
+    return st;
+}
+
+/* --- together --- */
+
+static const char *method_name(gnti_partition_method method)
+{
+    switch (method) {
+    case GNTI_PART_LDG:
+        return "ldg";
+    case GNTI_PART_FENNEL:
+        return "fennel";
+    case GNTI_PART_RANGE:
+        return "range";
+    case GNTI_PART_RANDOM:
+        return "random";
+    case GNTI_PART_FILE:
+        return "file";
+    case GNTI_PART_METIS:
+        break;
+    }
+    return NULL;
+}
+
+/* A given vector says how many chunks there are, so it comes before the targets. */
+static gnt_status make_vector(gnti_arc_stream *stream, const gnti_partition_config *config,
+                              gnti_cut_targets **targets, int32_t *chunk_of, int32_t *num_passes)
+{
+    gnt_status st = GNT_OK;
+    const int64_t num_nodes = gnti_arc_stream_get_facts(stream)->num_nodes;
+    gnti_partition_config c = *config;
+
+    if (c.method == GNTI_PART_FILE)
+        GNT_TRY(gnti_cut_file(c.path, num_nodes, &c.num_chunks, chunk_of));
+    GNT_TRY(gnti_cut_targets_make(num_nodes, &c, targets));
+    if (c.method == GNTI_PART_RANGE)
+        GNT_TRY(gnti_cut_range(num_nodes, *targets, chunk_of));
+    else if (c.method == GNTI_PART_RANDOM)
+        GNT_TRY(gnti_cut_random(num_nodes, *targets, c.seed, chunk_of));
+    else if (c.method != GNTI_PART_FILE)
+        GNT_TRY(cut_rows(stream, &c, *targets, chunk_of, num_passes));
+    if (c.method != GNTI_PART_RANGE)
+        GNT_TRY(renumber(stream, *targets, chunk_of));
+done:
+    return st;
+}
+
+static gnt_status check_config(const gnti_partition_config *c)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(method_name(c->method) != NULL, GNT_ERR_USAGE,
+              "METIS needs all arcs in memory: stream with --method ldg or fennel");
+    GNT_CHECK(c->train == NULL && !c->metis_volume, GNT_ERR_USAGE,
+              "--balance-train and --metis-volume are for --method metis");
+    GNT_CHECK(c->method != GNTI_PART_FILE || c->num_shares == 0, GNT_ERR_USAGE,
+              "a partition from a file is cut already: leave out --shares");
+done:
+    return st;
+}
+
+static gnt_status add_notes(gnti_partition *p, const gnti_partition_config *config, int32_t num_passes)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_json_set_int(p->quality, "seed", (int64_t)config->seed));
+    GNT_TRY(gnti_json_set_bool(p->quality, "streamed", true));
+    if (num_passes > 0)
+        GNT_TRY(gnti_json_set_int(p->quality, "passes", num_passes));
+done:
+    return st;
+}
+
+gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_config *config,
+                                 gnti_partition **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_arc_stream *stream = NULL;
+    gnti_cut_targets *t = NULL;
+    gnti_quality *q = NULL;
+    gnti_partition *p = NULL;
+    int32_t *chunk_of = NULL, num_passes = 0;
+
+    GNT_CHECK(dataset_path != NULL && config != NULL && out != NULL, GNT_ERR_ARG,
+              "dataset_path, config and out must not be NULL");
+    GNT_TRY(check_config(config));
+    GNT_TRY(gnti_arc_stream_open(dataset_path, &stream));
+    GNT_TRY(gnti_alloc_array(&chunk_of, gnti_arc_stream_get_facts(stream)->num_nodes));
+    GNT_TRY(make_vector(stream, config, &t, chunk_of, &num_passes));
+    GNT_TRY(measure(stream, chunk_of, t->num_chunks, &q));
+    GNT_TRY(gnti_partition_finish(gnti_arc_stream_get_facts(stream)->num_nodes, t, chunk_of,
+                                  method_name(config->method), &p));
+    chunk_of = NULL; /* handed over */
+    for (int i = 0; i < 65; i++)
+        p->graph_sha256[i] = gnti_arc_stream_get_facts(stream)->graph_sha256[i];
+    GNT_TRY(gnti_quality_to_json(q, &p->quality));
+    GNT_TRY(add_notes(p, config, num_passes));
+    *out = p;
+    p = NULL;
+done:
+    gnti_partition_free(&p);
+    gnti_quality_free(&q);
+    gnti_cut_targets_free(&t);
+    gnti_free(chunk_of);
+    gnti_arc_stream_close(&stream);
+    return st;
+}
