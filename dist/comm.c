@@ -9,6 +9,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static gnt_status check_usable(const gnti_comm *c, const char *operation)
 {
@@ -85,6 +86,9 @@ gnt_status gnti_comm_exchange_start(gnti_comm *c, const gnti_comm_peer *peers, i
                   "neighbour %d is rank %d of a job of %d ranks", (int)i, (int)p->rank, (int)c->size);
         GNT_CHECK((p->send_bytes == 0 || p->send != NULL) && (p->receive_bytes == 0 || p->receive != NULL),
                   GNT_ERR_ARG, "exchange with rank %d has bytes but no buffer", (int)p->rank);
+        GNT_CHECK(p->shape.row_bytes == 0 || p->receive_bytes % p->shape.row_bytes == 0, GNT_ERR_ARG,
+                  "%zu bytes from rank %d do not make whole rows of %zu", p->receive_bytes, (int)p->rank,
+                  p->shape.row_bytes);
         for (int32_t j = 0; j < i; j++)
             GNT_CHECK(peers[j].rank != p->rank, GNT_ERR_ARG, "rank %d occurs twice among the neighbours",
                       (int)p->rank);
@@ -150,6 +154,21 @@ void gnti_comm_abort(gnti_comm *c, const char *reason)
              reason != NULL && reason[0] != 0 ? reason : "no reason given");
     atomic_store(&c->aborted, 2);
     c->table->abort(c);
+}
+
+void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes)
+{
+    const size_t rows = shape->row_bytes > 0 ? bytes / shape->row_bytes : 0;
+
+    if (bytes > 0 && shape->row_bytes == 0)
+        memmove(receive, message, bytes);
+    for (size_t r = 0; r < rows; r++) {
+        const size_t block = shape->block_rows > 0 ? r / shape->block_rows : 0;
+        const size_t row = r - block * shape->block_rows;
+
+        memmove((char *)receive + block * shape->block_stride + row * shape->row_stride,
+                (const char *)message + r * shape->row_bytes, shape->row_bytes);
+    }
 }
 
 bool gnti_comm_is_aborted(const gnti_comm *c)

@@ -32,6 +32,12 @@ typedef struct gnti_all_reduce_args {
     gnti_comm_op op;
 } gnti_all_reduce_args;
 
+/* Where the bytes of a message land: in rows of row_bytes, row_stride apart, block_rows of them in a block, blocks
+ * block_stride apart. All 0: one after the other. */
+typedef struct gnti_comm_shape {
+    size_t row_bytes, row_stride, block_rows, block_stride;
+} gnti_comm_shape;
+
 /* What goes to and comes from one neighbour. Both sides name the same sizes; the rank itself is a neighbour
  * too. */
 typedef struct gnti_comm_peer {
@@ -40,6 +46,7 @@ typedef struct gnti_comm_peer {
     size_t send_bytes;
     void *receive;
     size_t receive_bytes;
+    gnti_comm_shape shape; /* of receive */
 } gnti_comm_peer;
 
 typedef struct gnti_comm_table {
@@ -119,6 +126,8 @@ gnt_status gnti_comm_barrier(gnti_comm *c);
 gnt_status gnti_comm_split(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
 /* Marks it broken for all ranks; the text tells why. Any thread, any time, more than once. NULL is fine. */
 void gnti_comm_abort(gnti_comm *c, const char *reason);
+/* Copies a whole message to where it belongs. */
+void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes);
 bool gnti_comm_is_aborted(const gnti_comm *c);
 double gnti_comm_clock(const gnti_comm *c); /* the virtual clock, else wall time */
 void gnti_comm_free(gnti_comm **c);

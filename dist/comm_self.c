@@ -9,8 +9,6 @@
 
 #include "base/alloc.h"
 
-#include <string.h>
-
 typedef struct self_exchange {
     gnti_exchange head;
     const gnti_comm_peer *self; /* NULL: no neighbour */
@@ -53,8 +51,8 @@ static gnt_status self_broadcast_start(gnti_comm *c, int32_t root, void *data, s
 
 static void deliver(self_exchange *x)
 {
-    if (x->self != NULL && !x->delivered && x->self->send_bytes > 0)
-        memmove(x->self->receive, x->self->send, x->self->send_bytes);
+    if (x->self != NULL && !x->delivered)
+        gnti_comm_lay_down(x->self->receive, &x->self->shape, x->self->send, x->self->send_bytes);
     x->delivered = true;
     x->head.comm->arrived_seconds = gnti_comm_clock(x->head.comm);
 }

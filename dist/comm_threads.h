@@ -31,6 +31,7 @@ typedef struct thread_half {
     const void *send;
     void *receive;
     size_t bytes;
+    gnti_comm_shape shape; /* of receive */
     double arrival; /* on the virtual clock; the sender's says, the receiver's is set when they match */
     thread_half_state state;
 } thread_half;

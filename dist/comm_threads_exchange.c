@@ -10,7 +10,6 @@
 #include "base/clock.h"
 
 #include <math.h>
-#include <string.h>
 
 static void push(thread_queue *q, thread_half *h)
 {
@@ -73,7 +72,7 @@ static void copy_message(thread_group *g, thread_half *h)
 
     from->state = to->state = HALF_COPYING;
     pthread_mutex_unlock(&g->mutex);
-    memmove(to->receive, from->send, from->bytes);
+    gnti_comm_lay_down(to->receive, &to->shape, from->send, from->bytes);
     pthread_mutex_lock(&g->mutex);
     from->state = to->state = HALF_DONE;
     thread_wake(g, from->owner);
@@ -205,6 +204,7 @@ gnt_status thread_exchange_start(gnti_comm *head, const gnti_comm_peer *peers, i
 
         add_half(x, p->rank, p->send, NULL, p->send_bytes);
         add_half(x, p->rank, NULL, p->receive_bytes > 0 ? p->receive : nothing, p->receive_bytes);
+        x->halves[x->num_halves - 1].shape = p->shape;
     }
     GNT_TRY(post_all(c, x, "exchange"));
     *out = &x->head;

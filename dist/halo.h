@@ -44,6 +44,16 @@ typedef struct gnti_tree_roots {
     int32_t num_chunks, num_roots;
     int32_t *first, *end;
 } gnti_tree_roots;
+/* Where node [a, b) splits, b - a > 1: a + the largest power of two < b - a. */
+static inline int32_t gnti_tree_split(int32_t a, int32_t b)
+{
+    int32_t half = 1;
+
+    while (2 * (int64_t)half < (int64_t)b - a)
+        half *= 2;
+    return a + half;
+}
+
 /* owned: ascending chunk ids of the rank. */
 gnt_status gnti_tree_roots_make(int32_t num_chunks, const int32_t *owned, int32_t num_owned,
                                 gnti_tree_roots **out);

@@ -34,7 +34,7 @@ static void test_exchange_arrives_at_finish(void **state)
     gnti_comm *c = NULL;
     gnti_exchange *x = NULL;
     int32_t sent[4] = { 1, 2, 3, 4 }, got[4] = { 0 };
-    const gnti_comm_peer self = { 0, sent, sizeof sent, got, sizeof got };
+    const gnti_comm_peer self = { 0, sent, sizeof sent, got, sizeof got, { 0 } };
     bool finished = false;
 
     (void)state;
@@ -63,8 +63,9 @@ static void test_wrong_arguments_name_both_sides(void **state)
     gnti_comm *c = NULL;
     gnti_exchange *x = NULL;
     char a[8] = { 0 }, b[4] = { 0 };
-    const gnti_comm_peer far = { 3, a, 8, a, 8 }, uneven = { 0, a, 8, b, 4 };
-    const gnti_comm_peer twice[2] = { { 0, a, 8, a, 8 }, { 0, a, 8, a, 8 } }, empty = { 0, NULL, 8, a, 8 };
+    const gnti_comm_peer far = { 3, a, 8, a, 8, { 0 } }, uneven = { 0, a, 8, b, 4, { 0 } };
+    const gnti_comm_peer twice[2] = { { 0, a, 8, a, 8, { 0 } }, { 0, a, 8, a, 8, { 0 } } },
+                         empty = { 0, NULL, 8, a, 8, { 0 } };
     const gnti_all_reduce_args bf16 = { a, 4, GNT_BF16, GNTI_COMM_SUM },
                                null = { NULL, 4, GNT_F32, GNTI_COMM_SUM };
 
@@ -107,7 +108,7 @@ static void test_abort_ends_every_later_call(void **state)
     gnti_comm *c = NULL;
     gnti_exchange *x = NULL;
     int32_t sent = 5, got = 0;
-    const gnti_comm_peer self = { 0, &sent, sizeof sent, &got, sizeof got };
+    const gnti_comm_peer self = { 0, &sent, sizeof sent, &got, sizeof got, { 0 } };
 
     (void)state;
     gnt_assert_ok(gnti_comm_self_create(&c));

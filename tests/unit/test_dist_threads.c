@@ -111,7 +111,7 @@ static gnt_status exchange_with_all(gnti_comm *comm, void *user)
             GNT_TRY(gnti_alloc_array(&sent[slot][p], (int64_t)out));
             GNT_TRY(gnti_calloc_array(&got[slot][p], (int64_t)in));
             memset(sent[slot][p], comm->rank * 16 + p + round, out);
-            peers[slot][p] = (gnti_comm_peer){ p, sent[slot][p], out, got[slot][p], in };
+            peers[slot][p] = (gnti_comm_peer){ p, sent[slot][p], out, got[slot][p], in, { 0 } };
         }
         GNT_TRY(gnti_comm_exchange_start(comm, peers[slot], n, &x[slot]));
         while (*(bool *)user && !finished)
@@ -219,7 +219,7 @@ static gnt_status call_all(gnti_comm *comm, float *v, int64_t count)
 {
     gnt_status st = GNT_OK;
     const int32_t next = (comm->rank + 1) % comm->size, last = (comm->rank + comm->size - 1) % comm->size;
-    const gnti_comm_peer peers[2] = { { next, v, 4, NULL, 0 }, { last, NULL, 0, v + 1, 4 } };
+    const gnti_comm_peer peers[2] = { { next, v, 4, NULL, 0, { 0 } }, { last, NULL, 0, v + 1, 4, { 0 } } };
     gnti_exchange *x = NULL;
 
     GNT_TRY(gnti_comm_all_reduce(comm, &(gnti_all_reduce_args){ v, count, GNT_F32, GNTI_COMM_MAX }));
@@ -266,7 +266,7 @@ static gnt_status wait_on_virtual_clock(gnti_comm *comm, void *user)
     double clock = comm->rank, first = 0.0;
     char in[100], out[100] = { 0 };
     const int32_t next = (comm->rank + 1) % 3, last = (comm->rank + 2) % 3;
-    const gnti_comm_peer peers[2] = { { next, out, 100, NULL, 0 }, { last, NULL, 0, in, 100 } };
+    const gnti_comm_peer peers[2] = { { next, out, 100, NULL, 0, { 0 } }, { last, NULL, 0, in, 100, { 0 } } };
     gnti_exchange *x = NULL;
     bool finished = false;
 
@@ -303,7 +303,7 @@ static void test_virtual_clock(void **state)
 static gnt_status start_one(gnti_comm *c, gnti_exchange **out)
 {
     static char a[4], b[4];
-    const gnti_comm_peer self = { 0, a, 4, b, 4 };
+    const gnti_comm_peer self = { 0, a, 4, b, 4, { 0 } };
 
     return gnti_comm_exchange_start(c, &self, 1, out);
 }

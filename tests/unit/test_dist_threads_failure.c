@@ -43,7 +43,7 @@ static gnt_status call(gnti_comm *comm, wait_kind kind, int32_t culprit)
     gnti_comm *part = NULL;
 
     for (int32_t r = 0; r < comm->size; r++)
-        peers[r] = (gnti_comm_peer){ r, v, 1000, v + 1000 + 250 * r, 1000 };
+        peers[r] = (gnti_comm_peer){ r, v, 1000, v + 1000 + 250 * r, 1000, { 0 } };
     if (kind == WAIT_REDUCE)
         GNT_TRY(gnti_comm_all_reduce(comm, &(gnti_all_reduce_args){ v, 100000, GNT_F32, GNTI_COMM_SUM }));
     if (kind == WAIT_BARRIER)
@@ -138,8 +138,8 @@ static gnt_status differ(gnti_comm *comm, void *user)
     gnt_status st = GNT_OK;
     float v[8] = { 0 };
     const int how = *(int *)user;
-    const gnti_comm_peer peer = { 1 - comm->rank, v, comm->rank == 0 ? 8 : 4, v + 4,
-                                  comm->rank == 0 ? 4 : 12 };
+    const gnti_comm_peer peer = { 1 - comm->rank,           v,    comm->rank == 0 ? 8 : 4, v + 4,
+                                  comm->rank == 0 ? 4 : 12, { 0 } };
     gnti_exchange *x = NULL;
 
     if (how == 0)
@@ -177,7 +177,7 @@ static gnt_status give_up_under_way(gnti_comm *comm, void *user)
     gnt_status st = GNT_OK;
     char *out = NULL, *in = NULL;
     const int64_t bytes = 1 << 20;
-    gnti_comm_peer peer = { 1 - comm->rank, NULL, (size_t)bytes, NULL, (size_t)bytes };
+    gnti_comm_peer peer = { 1 - comm->rank, NULL, (size_t)bytes, NULL, (size_t)bytes, { 0 } };
     gnti_exchange *x = NULL;
 
     GNT_TRY(gnti_calloc_array(&out, bytes));
