@@ -19,7 +19,7 @@ struct gnti_metis_batch {
     int fd;
 };
 
-static gnti_metis_request *request_of(const gnti_metis_batch *b, int32_t i)
+gnti_metis_request *gnti_metis_batch_request(const gnti_metis_batch *b, int32_t i)
 {
     return (gnti_metis_request *)(void *)(b->head + 1) + i;
 }
@@ -78,7 +78,7 @@ gnt_status gnti_metis_batch_create(const gnti_metis_request *requests, int32_t n
     b->head->wire_version = GNTI_METIS_WIRE_VERSION;
     b->head->num_requests = num_requests;
     b->head->total_bytes = used;
-    memcpy(request_of(b, 0), copy, (size_t)num_requests * sizeof *copy);
+    memcpy(gnti_metis_batch_request(b, 0), copy, (size_t)num_requests * sizeof *copy);
     *out = b;
     b = NULL;
 done:
@@ -104,7 +104,7 @@ void gnti_metis_batch_free(gnti_metis_batch **batch)
 gnt_status gnti_metis_batch_graph(gnti_metis_batch *batch, int32_t i, gnti_cut_graph **out)
 {
     gnt_status st = GNT_OK;
-    const gnti_metis_request *r = request_of(batch, i);
+    const gnti_metis_request *r = gnti_metis_batch_request(batch, i);
     gnti_cut_graph *g = NULL;
 
     GNT_TRY(gnti_calloc_array(&g, 1));
@@ -122,12 +122,12 @@ done:
 
 float *gnti_metis_batch_targets(gnti_metis_batch *batch, int32_t i)
 {
-    return at(batch, request_of(batch, i)->targets);
+    return at(batch, gnti_metis_batch_request(batch, i)->targets);
 }
 
 const int32_t *gnti_metis_batch_parts(const gnti_metis_batch *batch, int32_t i, int32_t try_number)
 {
-    const gnti_metis_request *r = request_of(batch, i);
+    const gnti_metis_request *r = gnti_metis_batch_request(batch, i);
 
     return (const int32_t *)at(batch, r->parts) + (int64_t)try_number * r->num_nodes;
 }
@@ -157,7 +157,7 @@ static size_t free_memory(void)
 static void check_answers(const gnti_metis_batch *b, char *failure)
 {
     for (int32_t i = 0; i < b->head->num_requests && failure[0] == '\0'; i++) {
-        const gnti_metis_request *r = request_of(b, i);
+        const gnti_metis_request *r = gnti_metis_batch_request(b, i);
         const int32_t *part = at(b, r->parts);
 
         if (r->result != 1)

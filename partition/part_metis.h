@@ -22,6 +22,8 @@ void gnti_metis_batch_free(gnti_metis_batch **batch);
 /* Request i's graph (borrowed arrays, to be filled) and targets (num_parts, num_weights), to be filled too. */
 gnt_status gnti_metis_batch_graph(gnti_metis_batch *batch, int32_t i, gnti_cut_graph **out);
 float *gnti_metis_batch_targets(gnti_metis_batch *batch, int32_t i);
+/* Its sizes and options; tolerances may still be set. */
+gnti_metis_request *gnti_metis_batch_request(const gnti_metis_batch *batch, int32_t i);
 /* The answer of a try; values are checked by run. */
 const int32_t *gnti_metis_batch_parts(const gnti_metis_batch *batch, int32_t i, int32_t try_number);
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refinement for communication volume: sweeps over the boundary in id order, the best legal move of each node at once.
+ *
+ * A move counts by (halo, cut, balance) in this order, so no sequence of moves comes back to where it was. After the first
+ * sweep only neighbours of moved nodes are looked at. Effort is bounded by the slots looked at, not by a clock: the same input
+ * gives the same cut on every machine.
+ */
+#include "partition/refine.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEPS_PER_ARC = 24 };
+
+gnt_status gnti_balance_make(const gnti_cut_graph *g, int32_t num_parts, const double *share,
+                             const double *tolerance, gnti_balance **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_balance *b = NULL;
+    const int64_t count = (int64_t)num_parts * g->num_weights;
+
+    GNT_TRY(gnti_calloc_array(&b, 1));
+    b->num_parts = num_parts;
+    b->num_weights = g->num_weights;
+    GNT_TRY(gnti_alloc_array(&b->target, count));
+    GNT_TRY(gnti_alloc_array(&b->low, count));
+    GNT_TRY(gnti_alloc_array(&b->high, count));
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t w = (int32_t)(i % g->num_weights);
+        const double wanted = share[i / g->num_weights] * (double)g->total[w];
+        const double mean = w == 0 ? (double)g->total[w] / (double)gnti_max_i64(1, g->num_nodes) : 1.0;
+
+        b->target[i] = wanted;
+        b->high[i] = fmax(tolerance[w] * wanted, wanted + mean);
+        b->low[i] = fmin((2.0 - tolerance[w]) * wanted, wanted - mean);
+    }
+    *out = b;
+    b = NULL;
+done:
+    gnti_balance_free(&b);
+    return st;
+}
+
+void gnti_balance_free(gnti_balance **b)
+{
+    if (*b == NULL)
+        return;
+    gnti_free((*b)->target);
+    gnti_free((*b)->low);
+    gnti_free((*b)->high);
+    gnti_free(*b);
+    *b = NULL;
+}
+
+double gnti_balance_worst(const gnti_balance *b, const gnti_halo_table *t, bool *over)
+{
+    double worst = 0.0;
+
+    *over = false;
+    for (int32_t i = 0; i < b->num_parts * b->num_weights; i++) {
+        *over = *over || (double)t->work[i] > b->high[i];
+        if (i % b->num_weights == 0 && b->target[i] > 0.0)
+            worst = fmax(worst, (double)t->work[i] / b->target[i]);
+    }
+    return worst;
+}
+
+static bool fits(const gnti_halo_table *t, const gnti_balance *b, int32_t v, int32_t to)
+{
+    const int32_t from = t->part[v], num = b->num_weights;
+
+    if (t->count[from] < 2)
+        return false;
+    for (int32_t w = 0; w < num; w++) {
+        const double x = t->g->weight[(int64_t)v * num + w];
+
+        if (x > 0.0 && ((double)t->work[to * num + w] + x > b->high[to * num + w] ||
+                        (double)t->work[from * num + w] - x < b->low[from * num + w]))
+            return false;
+    }
+    return true;
+}
+
+/* By how much the heavier of both parts gets lighter, relative to its target. */
+static double relief(const gnti_halo_table *t, const gnti_balance *b, int32_t v, int32_t to)
+{
+    const int32_t from = t->part[v], num = b->num_weights;
+    const double x = t->g->weight[(int64_t)v * num];
+    const double now = fmax((double)t->work[from * num] / b->target[from * num],
+                            (double)t->work[to * num] / b->target[to * num]);
+    const double then = fmax(((double)t->work[from * num] - x) / b->target[from * num],
+                             ((double)t->work[to * num] + x) / b->target[to * num]);
+
+    return now - then;
+}
+
+/* Moves v where it pays; whether it did. */
+static bool improve(gnti_halo_table *t, const gnti_balance *b, const int32_t *group, int32_t v)
+{
+    const int32_t from = t->part[v], at_home = gnti_halo_neighbours(t, v, from);
+    const gnti_halo_slot *s = t->slots + t->start[v];
+    int64_t best_halo = 0;
+    int32_t best_cut = 0, best = -1;
+    double best_relief = 1e-12;
+
+    gnti_halo_weigh(t, v, -1);
+    for (int32_t i = 0; i < t->used[v]; i++) {
+        const int32_t to = s[i].part, cut = s[i].count - at_home;
+        int64_t halo;
+        double light;
+
+        if (to == from || (group != NULL && group[to] != group[from]))
+            continue;
+        halo = gnti_halo_gain(t, v, to);
+        if (halo < best_halo || (halo == best_halo && cut < best_cut) || !fits(t, b, v, to))
+            continue;
+        light = relief(t, b, v, to);
+        if (halo == best_halo && cut == best_cut && light <= best_relief)
+            continue;
+        best_halo = halo;
+        best_cut = cut;
+        best_relief = light;
+        best = to;
+    }
+    if (best >= 0)
+        gnti_halo_move(t, v, best);
+    return best >= 0;
+}
+
+static void wake(const gnti_cut_graph *g, int32_t v, uint8_t *awake)
+{
+    awake[v] = 1;
+    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
+        awake[g->columns[a]] = 1;
+}
+
+gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const int32_t *group,
+                              const uint8_t *only, int max_sweeps)
+{
+    gnt_status st = GNT_OK;
+    const gnti_cut_graph *g = t->g;
+    const int64_t limit = t->num_steps + STEPS_PER_ARC * (int64_t)g->num_arcs + 1000;
+    uint8_t *awake = NULL;
+
+    GNT_TRY(gnti_alloc_array(&awake, g->num_nodes));
+    for (int32_t v = 0; v < g->num_nodes; v++)
+        awake[v] = only == NULL || only[v] != 0;
+    for (int sweep = 0; sweep < max_sweeps; sweep++) {
+        const int64_t halo = t->halo, cut = t->cut;
+
+        for (int32_t v = 0; v < g->num_nodes && t->num_steps < limit; v++) {
+            if (!awake[v])
+                continue;
+            awake[v] = 0;
+            if (gnti_halo_is_boundary(t, v) && improve(t, b, group, v))
+                wake(g, v, awake);
+        }
+        if (t->num_steps >= limit || ((double)(halo - t->halo) < 0.005 * (double)halo && cut == t->cut))
+            break;
+    }
+done:
+    gnti_free(awake);
+    return st;
+}
