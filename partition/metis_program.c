@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding, starting and awaiting the METIS program.
  *
- * It lies at ../libexec/gnntrain/part-metis from the folder of the library, in a build tree as when installed, or in the folder
- * that GNNTRAIN_LIBEXEC names. It starts with the shared memory as descriptor 3, nothing to read, its words thrown away, default
+ * It lies at ../libexec/gnntrain/part-metis from the folder of the library, in a build tree as when installed, beside a program
+ * of libexec that holds the library itself, or in the folder that GNNTRAIN_LIBEXEC names. It starts with the shared memory as descriptor 3, nothing to read, its words thrown away, default
  * signals, in a process group of its own (a Ctrl-C is for us, and it dies with us). Its end is read by its process id; where
  * the caller's program lets the system reap children, the answer's own mark decides.
  */
@@ -29,18 +29,21 @@ static gnt_status find_program(char **out)
 {
     gnt_status st = GNT_OK;
     const char *named = getenv("GNNTRAIN_LIBEXEC");
-    char *folder = NULL, *path = NULL;
+    char *folder = NULL, *path = NULL, *beside = NULL;
 
     if (named != NULL) {
         GNT_TRY(gnti_path_join(named, "part-metis", &path));
     } else {
         GNT_TRY(gnti_plugin_own_folder(&folder));
         GNT_TRY(gnti_path_join(folder, "../libexec/gnntrain/part-metis", &path));
+        GNT_TRY(gnti_path_join(folder, "part-metis", &beside));
     }
-    *out = path;
-    path = NULL;
+    *out = beside != NULL && gnti_file_exists(beside) && !gnti_file_exists(path) ? beside : path;
+    path = *out == path ? NULL : path;
+    beside = *out == beside ? NULL : beside;
 done:
     gnti_free(folder);
+    gnti_free(beside);
     gnti_free(path);
     return st;
 }
