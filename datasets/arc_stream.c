@@ -4,6 +4,7 @@
  * offsets, all columns, all weights, each in slabs again.
  */
 #include "datasets/arc_stream.h"
+#include "datasets/chunk_order.h"
 #include "datasets/dataset_read.h"
 
 #include "base/sha256.h"
@@ -101,6 +102,7 @@ static gnt_status read_facts(const gnti_h5 *file, gnti_arc_stream_facts *f)
     gnt_status st = GNT_OK;
     gnti_h5_info info;
     int64_t shape[2], directed = 1;
+    gnti_chunk_order order = { .num_chunks = 0 };
     char *sum = NULL;
     bool found;
 
@@ -120,7 +122,10 @@ static gnt_status read_facts(const gnti_h5 *file, gnti_arc_stream_facts *f)
         memcpy(f->graph_sha256, sum, 65);
     else
         GNT_TRY(compute_sum(file, f));
+    GNT_TRY(gnti_chunk_order_read(file, f->num_nodes, &order));
+    memcpy(f->source_sha256, order.num_chunks > 0 ? order.graph_sha256 : f->graph_sha256, 65);
 done:
+    gnti_chunk_order_clear(&order);
     gnti_free(sum);
     return st;
 }
@@ -333,6 +338,37 @@ gnt_status gnti_arc_stream_read_train(gnti_arc_stream *s, const char *split, uin
     m = NULL;
 done:
     gnti_free(m);
+    gnt_dataset_free(&d);
+    return st;
+}
+
+gnt_status gnti_arc_stream_read_origin(gnti_arc_stream *s, int64_t **origin)
+{
+    gnt_status st = GNT_OK;
+    const int64_t n = s->facts.num_nodes, *found = NULL;
+    gnti_array a = { .axis = GNTI_AXIS_NODE, .dtype = GNTI_FILE_I64, .rows = n, .width = 1 };
+    gnt_dataset *d = NULL;
+    int64_t *rows = NULL;
+
+    *origin = NULL;
+    if (gnti_h5_kind_of(s->file, "/nodes/origin") != GNTI_H5_DATASET)
+        return GNT_OK;
+    GNT_TRY(gnti_h5_expect(s->file, "/nodes/origin", n, 1, NULL));
+    GNT_TRY(gnti_alloc_array(&rows, n));
+    GNT_TRY(gnti_h5_read_i64(s->file, "/nodes/origin", n, rows));
+    GNT_TRY(gnti_dataset_create(NULL, n, &d));
+    GNT_TRY(gnti_strdup(&a.path, "/nodes/origin"));
+    a.data = rows;
+    rows = NULL;
+    GNT_TRY(gnti_dataset_take_array(d, &a));
+    GNT_TRY(gnti_dataset_get_origin(d, &found));
+    if (found != NULL) { /* the array moves on to the caller */
+        *origin = d->arrays[0].data;
+        d->arrays[0].data = NULL;
+    }
+done:
+    gnti_array_free(&a);
+    gnti_free(rows);
     gnt_dataset_free(&d);
     return st;
 }

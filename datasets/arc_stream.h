@@ -17,6 +17,8 @@ typedef struct gnti_arc_stream_facts {
     int64_t num_nodes, num_arcs;
     bool directed;
     char graph_sha256[65];
+    char source_sha256
+        [65]; /* of the dataset that was imported, when the file is stored in chunk order; else the same */
 } gnti_arc_stream_facts;
 
 gnt_status gnti_arc_stream_open(const char *path, gnti_arc_stream **out);
@@ -46,5 +48,8 @@ gnt_status gnti_arc_stream_read_graph(gnti_arc_stream *s, gnti_graph **out);
 /* A split's training nodes as a mask (N) of bytes, to be freed: by name, or NULL: "public" or the only one. *mask is NULL when
  * there is no split (and none was named). ERR_USAGE lists the names there are. */
 gnt_status gnti_arc_stream_read_train(gnti_arc_stream *s, const char *split, uint8_t **mask);
+
+/* The row of the imported dataset that each row is (N), to be freed; NULL: the rows themselves (gnti_dataset_get_origin). */
+gnt_status gnti_arc_stream_read_origin(gnti_arc_stream *s, int64_t **origin);
 
 #endif

@@ -97,6 +97,7 @@ void gnt_dataset_free(gnt_dataset **data)
     for (int64_t i = 0; i < d->num_arrays; i++)
         gnti_array_free(&d->arrays[i]);
     gnti_free(d->arrays);
+    gnti_free(d->chunks.first);
     gnti_free(d->provenance);
     gnti_free(d);
     *data = NULL;

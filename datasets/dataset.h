@@ -69,6 +69,14 @@ typedef struct gnti_split {
     int64_t num_nodes[3];
 } gnti_split;
 
+/* A dataset stored in the order of a partition: chunk c has the rows first[c] .. first[c + 1] - 1 (chunk_order.c). */
+typedef struct gnti_chunk_order {
+    int32_t num_chunks;        /* 0: stored in no such order */
+    int64_t *first;            /* (num_chunks + 1) */
+    char partition_sha256[65]; /* of the partition */
+    char graph_sha256[65];     /* of the dataset that was cut, which the partition states too */
+} gnti_chunk_order;
+
 struct gnt_dataset {
     gnt_context *ctx;
     char *path; /* where it came from, or NULL */
@@ -83,7 +91,8 @@ struct gnt_dataset {
     int64_t num_splits;
     gnti_array *arrays;
     int64_t num_arrays;
-    char *provenance; /* JSON text */
+    gnti_chunk_order chunks; /* kept by copies, lost by subgraphs and permutations */
+    char *provenance;        /* JSON text */
     char uuid[40], graph_sha256[65], content_sha256[65];
 };
 
@@ -108,6 +117,9 @@ gnt_status gnti_dataset_take_split(gnt_dataset *data, gnti_split *split);
 const gnti_array *gnti_dataset_find_array(const gnt_dataset *data, const char *path);
 int64_t gnti_dataset_num_graphs(const gnt_dataset *data);
 bool gnti_dataset_splits_graphs(const gnt_dataset *data);
+
+/* The graph_sha256 that a partition of this dataset states: the imported one's, when this is stored in chunk order. */
+const char *gnti_dataset_source_graph(const gnt_dataset *data);
 
 /* Ranges, sizes, labels, splits, symmetry; ERR_FORMAT names dataset path and both values. Overlap of splits
  * and NaN features are not looked for: they are for check and for who trains. */

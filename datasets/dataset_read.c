@@ -6,6 +6,7 @@
  * merged here, and what belongs to arcs follows through `origin`. Sizes come from the adjacency, whose arrays
  * must really be in the file; everything else is measured against them before memory is taken for it.
  */
+#include "datasets/chunk_order.h"
 #include "datasets/dataset_read.h"
 
 #include "base/log.h"
@@ -411,6 +412,7 @@ static gnt_status read_all(const gnti_h5 *file, gnt_dataset **out)
     GNT_TRY(read_ids(file, d));
     GNT_TRY(gnti_dataset_read_arrays(file, origin, num_stored, d));
     GNT_TRY(gnti_dataset_read_splits(file, d));
+    GNT_TRY(gnti_chunk_order_read(file, d->num_nodes, &d->chunks));
     GNT_TRY(gnti_dataset_read_provenance(file, d));
     GNT_TRY(read_mark(file, "uuid", d->uuid, sizeof d->uuid));
     GNT_TRY(read_mark(file, "graph_sha256", d->graph_sha256, sizeof d->graph_sha256));

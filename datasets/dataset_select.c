@@ -9,6 +9,7 @@
  *
  * /nodes/origin names the row in the dataset where it all began; it is dropped when nothing has moved.
  */
+#include "datasets/chunk_order.h"
 #include "datasets/dataset.h"
 #include "datasets/h5_value.h"
 
@@ -327,6 +328,7 @@ gnt_status gnti_dataset_copy(const gnt_dataset *data, gnt_dataset **out)
     GNT_TRY(make(data, NULL, data->num_nodes, &d));
     GNT_TRY(copy_text(data->path, &d->path));
     memcpy(d->uuid, data->uuid, sizeof d->uuid);
+    GNT_TRY(gnti_chunk_order_copy(&data->chunks, &d->chunks));
     *out = d;
     d = NULL;
 done:

@@ -5,6 +5,7 @@
  * is contiguous, which can be mapped and is cheapest for random rows. The file appears under its name when it
  * is complete.
  */
+#include "datasets/chunk_order.h"
 #include "datasets/h5_value.h"
 
 #include "base/text.h"
@@ -239,6 +240,7 @@ gnt_status gnti_dataset_write(const gnt_dataset *data, const char *path)
         GNT_TRY(write_carried(file, &data->arrays[i]));
     for (int64_t i = 0; i < data->num_splits; i++)
         GNT_TRY(write_split(file, &data->splits[i]));
+    GNT_TRY(gnti_chunk_order_write(file, &data->chunks));
     GNT_TRY(gnti_h5_write_texts(file, "/provenance", (char *const *)&provenance, -1));
     GNT_TRY(gnti_h5_commit(&file, NULL));
 done:

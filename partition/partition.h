@@ -67,6 +67,10 @@ typedef struct gnti_partition_config {
  * METIS' index width, with the alternatives. */
 gnt_status gnti_partition_make(const gnti_graph *graph, const gnti_partition_config *config,
                                gnti_partition **out);
+/* The same of a dataset, in the rows of the imported one and with graph_sha256, whatever the order it is stored in
+ * (partition_rewrite.c). What a run makes and keeps when no partition is given. */
+gnt_status gnti_partition_make_dataset(const gnt_dataset *data, const gnti_partition_config *config,
+                                       gnti_partition **out);
 /* The same from a dataset file without its arcs in memory (ldg, fennel, range, random, file): rows stream through. */
 gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_config *config,
                                  gnti_partition **out);
@@ -75,6 +79,11 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
 gnt_status gnti_partition_write(const gnti_partition *p, const char *path);
 /* ERR_FORMAT: damaged; or graph_sha256 differs from `graph_sha256` (NULL: not compared), both named. */
 gnt_status gnti_partition_read(const char *path, const char *graph_sha256, gnti_partition **out);
+
+/* ---- partition_rewrite.c ----------------------------------------------------------------------------------------- */
+/* The dataset with its rows in the order (chunk, row of the imported dataset), chunk starts and sums in out->chunks; original
+ * ids and /nodes/origin are kept. ERR_FORMAT: the partition is of another graph. */
+gnt_status gnti_partition_rewrite(const gnt_dataset *data, const gnti_partition *p, gnt_dataset **out);
 
 /* ---- quality.c -------------------------------------------------------------------------------------------------- */
 /* cut, halo per chunk (or per device when owner_of_chunk (K) is given), volume = sum of halos, replication, max/mean of rows,

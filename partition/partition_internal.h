@@ -63,6 +63,10 @@ gnt_status gnti_tree_renumber(const gnti_graph *graph, int32_t num_chunks, int32
 gnt_status gnti_partition_finish(int64_t num_nodes, const gnti_cut_targets *t, int32_t *chunk_of,
                                  const char *method, gnti_partition **out);
 
+/* The vector of a dataset whose row i is row origin[i] of the imported one, in the rows of the imported one (partition_rewrite.c).
+ * origin NULL: nothing to do. */
+gnt_status gnti_vector_to_source(int64_t num_nodes, const int64_t *origin, int32_t **chunk_of);
+
 /* All counts zero (quality.c); freed with gnti_quality_free. */
 gnt_status gnti_quality_alloc(int32_t num_parts, gnti_quality **out);
 

@@ -7,7 +7,10 @@
  */
 #include "partition/stream_cut.h"
 
+#include "base/clock.h"
 #include "datasets/arc_stream.h"
+
+#include <string.h>
 
 enum { MAX_DENSE_CHUNKS = 1024 };
 
@@ -234,14 +237,18 @@ done:
     return st;
 }
 
-static gnt_status add_notes(gnti_partition *p, const gnti_partition_config *config, int32_t num_passes)
+static gnt_status add_notes(gnti_partition *p, const gnti_partition_config *config, int32_t num_passes,
+                            double seconds)
 {
     gnt_status st = GNT_OK;
+    gnti_json *made;
 
-    GNT_TRY(gnti_json_set_int(p->quality, "seed", (int64_t)config->seed));
-    GNT_TRY(gnti_json_set_bool(p->quality, "streamed", true));
+    GNT_TRY(gnti_json_set_object(p->quality, "made", &made));
+    GNT_TRY(gnti_json_set_int(made, "seed", (int64_t)config->seed));
+    GNT_TRY(gnti_json_set_bool(made, "streamed", true));
     if (num_passes > 0)
-        GNT_TRY(gnti_json_set_int(p->quality, "passes", num_passes));
+        GNT_TRY(gnti_json_set_int(made, "passes", num_passes));
+    GNT_TRY(gnti_json_set_number(made, "seconds", seconds));
 done:
     return st;
 }
@@ -255,6 +262,8 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
     gnti_quality *q = NULL;
     gnti_partition *p = NULL;
     int32_t *chunk_of = NULL, num_passes = 0;
+    int64_t *origin = NULL;
+    const double begin = gnti_clock_seconds();
 
     GNT_CHECK(dataset_path != NULL && config != NULL && out != NULL, GNT_ERR_ARG,
               "dataset_path, config and out must not be NULL");
@@ -263,13 +272,14 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
     GNT_TRY(gnti_alloc_array(&chunk_of, gnti_arc_stream_get_facts(stream)->num_nodes));
     GNT_TRY(make_vector(stream, config, &t, chunk_of, &num_passes));
     GNT_TRY(measure(stream, chunk_of, t->num_chunks, &q));
+    GNT_TRY(gnti_arc_stream_read_origin(stream, &origin));
+    GNT_TRY(gnti_vector_to_source(gnti_arc_stream_get_facts(stream)->num_nodes, origin, &chunk_of));
     GNT_TRY(gnti_partition_finish(gnti_arc_stream_get_facts(stream)->num_nodes, t, chunk_of,
                                   method_name(config->method), &p));
     chunk_of = NULL; /* handed over */
-    for (int i = 0; i < 65; i++)
-        p->graph_sha256[i] = gnti_arc_stream_get_facts(stream)->graph_sha256[i];
+    memcpy(p->graph_sha256, gnti_arc_stream_get_facts(stream)->source_sha256, sizeof p->graph_sha256);
     GNT_TRY(gnti_quality_to_json(q, &p->quality));
-    GNT_TRY(add_notes(p, config, num_passes));
+    GNT_TRY(add_notes(p, config, num_passes, gnti_clock_seconds() - begin));
     *out = p;
     p = NULL;
 done:
@@ -277,6 +287,7 @@ done:
     gnti_quality_free(&q);
     gnti_cut_targets_free(&t);
     gnti_free(chunk_of);
+    gnti_free(origin);
     gnti_arc_stream_close(&stream);
     return st;
 }
