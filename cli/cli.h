@@ -106,6 +106,8 @@ typedef struct cli_machine {
     int32_t isa;
 } cli_machine;
 const gnt_option *cli_machine_table(void);
+/* The same with --devices, for verbs that run on one; the trainer has a --devices of its own. */
+const gnt_option *cli_device_table(void);
 /* deterministic: "off", "run" or "bitwise"; NULL: the library's choice. */
 gnt_status cli_context_create(const cli_machine *machine, const char *deterministic, gnt_context **out);
 

@@ -91,6 +91,6 @@ const cli_verb cmd_eval = {
     .examples = { "gnntrain eval cora-run", "gnntrain eval cora-run --data new.h5 --json" },
     .min_arguments = 1,
     .max_arguments = 1,
-    .sections = { { table, sizeof(eval_options) }, { cli_machine_table, sizeof(cli_machine) } },
+    .sections = { { table, sizeof(eval_options) }, { cli_device_table, sizeof(cli_machine) } },
     .run = run,
 };

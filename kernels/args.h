@@ -112,7 +112,7 @@ typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per bloc
     const gnt_mat_view *src_scale;  /* (cols, shared, 1) or NULL */
     const gnt_mat_view *arc_weight; /* (arcs, M, 1), or NULL: the plan's weights */
     const gnt_mat_view *arg;        /* MAX: int32 winners' columns, -1 for an empty row; or NULL */
-    const gnt_buffer *arg_ids;      /* int64 (cols): arg holds these, which fit, instead of columns; or NULL */
+    const gnt_buffer *arg_ids; /* int64 (cols): arg holds these, which fit, instead of columns; or NULL */
     float alpha, beta;
     gnt_epilogue epilogue;
 } gnt_spmm_args;
@@ -219,7 +219,7 @@ typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_
 typedef struct gnt_loss_args {
     gnt_loss_kind kind;
     gnt_mat_view logits, weight;
-    const gnt_buffer *labels;         /* int32 for SOFTMAX: row r of the views has labels[first_row + r] */
+    const gnt_buffer *labels; /* int32 for SOFTMAX: row r of the views has labels[first_row + r] */
     int64_t first_row;
     gnt_mat_view target;              /* (rows, shared, C) float for BCE, MSE */
     const gnt_mat_view *class_weight; /* (1, M or shared, C) or NULL */

@@ -10,6 +10,7 @@
 #include "kernels/backend.h"
 #include "kernels/cost.h"
 #include "kernels/dispatch_check.h"
+#include "kernels/dispatch_count.h"
 #include "kernels/view.h"
 
 #include <string.h>
@@ -32,21 +33,6 @@ void gnti_stream_counters(const gnt_stream *s, gnti_op_counter out[GNTI_OP_NUM_K
 void gnti_stream_counters_reset(gnt_stream *s)
 {
     memset(((gnti_stream_head *)s)->counters, 0, sizeof((gnti_stream_head *)s)->counters);
-}
-
-static void count(gnt_stream *s, gnti_op_kind kind, double start, double flops, double bytes)
-{
-    gnti_op_counter *c = &((gnti_stream_head *)s)->counters[kind];
-
-    c->calls++;
-    c->seconds += gnti_clock_seconds() - start;
-    c->flops += flops;
-    c->bytes += bytes;
-}
-
-static double view_values(const gnt_mat_view *v)
-{
-    return (double)v->rows * (double)v->members * (double)v->width;
 }
 
 /* The entry, or ERR_UNSUPPORTED with op and backend. */
@@ -198,15 +184,13 @@ gnt_status gnti_gemm(gnt_stream *s, const gnt_gemm_args *a)
 {
     gnt_status st = GNT_OK;
     const double start = gnti_clock_seconds();
-    const double inner = (double)(a->trans_a ? a->a.rows : a->a.width);
 
     GNT_TRY(need(s, BACKEND(s)->gemm != NULL, "gemm"));
     GNT_TRY(gnti_check_gemm(s, a));
     if (a->c.rows == 0 || a->c.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->gemm(s, a));
-    count(s, GNTI_OP_GEMM, start, 2.0 * inner * view_values(&a->c),
-          4.0 * (view_values(&a->a) + view_values(&a->b) + view_values(&a->c)));
+    gnti_count_gemm(s, a, gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -247,17 +231,12 @@ gnt_status gnti_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args 
     gnt_status st = GNT_OK;
     const double start = gnti_clock_seconds();
     const gnti_plan_head *head = (const gnti_plan_head *)(const void *)p;
-    const bool weighted = head->args.weights != NULL || a->arc_weight != NULL;
-    const gnti_cost_device dev = gnti_cost_device_default(1);
-    gnti_cost cost;
 
     GNT_TRY(gnti_check_spmm(s, head, a));
     if (a->y.rows == 0 || a->y.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->spmm(s, p, a));
-    cost = gnti_cost_spmm(&dev, head->work_rows, gnti_min_i64(head->args.num_cols, head->work_arcs),
-                          head->work_arcs, a->y.members * a->y.width, weighted, gnti_dtype_bytes(a->x.dtype));
-    count(s, GNTI_OP_SPMM, start, cost.flops, cost.bytes);
+    gnti_count_spmm(s, head, a, gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -270,7 +249,8 @@ gnt_status gnti_norm(gnt_stream *s, const gnt_norm_args *a)
     GNT_TRY(need(s, BACKEND(s)->norm != NULL, "norm"));
     GNT_TRY(gnti_check_norm(s, a));
     GNT_TRY(BACKEND(s)->norm(s, a));
-    count(s, GNTI_OP_NORM, start, 8.0 * view_values(&a->x), 12.0 * view_values(&a->x));
+    gnti_count(s, GNTI_OP_NORM, gnti_clock_seconds() - start, 8.0 * gnti_view_values(&a->x),
+               12.0 * gnti_view_values(&a->x));
 done:
     return st;
 }
@@ -285,7 +265,7 @@ gnt_status gnti_map(gnt_stream *s, const gnt_map_args *a)
     if (a->y.rows == 0 || a->y.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->map(s, a));
-    count(s, GNTI_OP_MAP, start, view_values(&a->y), 8.0 * view_values(&a->y));
+    gnti_count_map(s, a, gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -298,7 +278,7 @@ gnt_status gnti_reduce(gnt_stream *s, const gnt_reduce_args *a)
     GNT_TRY(need(s, BACKEND(s)->reduce != NULL, "reduce"));
     GNT_TRY(gnti_check_reduce(s, a));
     GNT_TRY(BACKEND(s)->reduce(s, a));
-    count(s, GNTI_OP_REDUCE, start, view_values(&a->a), 4.0 * view_values(&a->a));
+    gnti_count_reduce(s, a, gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -313,7 +293,7 @@ gnt_status gnti_gather_rows(gnt_stream *s, const gnt_rows_args *a)
     if (a->y.rows == 0 || a->y.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->gather_rows(s, a));
-    count(s, GNTI_OP_GATHER, start, 0.0, 8.0 * view_values(&a->y));
+    gnti_count(s, GNTI_OP_GATHER, gnti_clock_seconds() - start, 0.0, 8.0 * gnti_view_values(&a->y));
 done:
     return st;
 }
@@ -326,7 +306,8 @@ gnt_status gnti_loss(gnt_stream *s, const gnt_loss_args *a)
     GNT_TRY(need(s, BACKEND(s)->loss != NULL, "loss"));
     GNT_TRY(gnti_check_loss(s, a));
     GNT_TRY(BACKEND(s)->loss(s, a));
-    count(s, GNTI_OP_LOSS, start, 8.0 * view_values(&a->logits), 8.0 * view_values(&a->logits));
+    gnti_count(s, GNTI_OP_LOSS, gnti_clock_seconds() - start, 8.0 * gnti_view_values(&a->logits),
+               8.0 * gnti_view_values(&a->logits));
 done:
     return st;
 }
@@ -342,7 +323,7 @@ gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a)
     GNT_TRY(BACKEND(s)->optimizer_step(s, a));
     for (int32_t i = 0; i < a->num_segments; i++)
         values += (double)a->segments[i].count * a->num_members;
-    count(s, GNTI_OP_OPTIMIZER, start, 12.0 * values, 28.0 * values);
+    gnti_count(s, GNTI_OP_OPTIMIZER, gnti_clock_seconds() - start, 12.0 * values, 28.0 * values);
 done:
     return st;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "kernels/backend.h"
 #include "kernels/dispatch_check.h"
+#include "kernels/dispatch_count.h"
 
 bool gnti_device_has_chains(const gnt_device *dev)
 {
@@ -75,6 +76,24 @@ done:
     return st;
 }
 
+/* The work goes to the kinds of the ops, the seconds to the chain. */
+static void count_op(gnt_stream *s, const gnt_chain_op *op)
+{
+    switch (op->kind) {
+    case GNTI_OP_GEMM:
+        gnti_count_gemm(s, op->a.gemm, 0.0);
+        return;
+    case GNTI_OP_SPMM:
+        gnti_count_spmm(s, (const gnti_plan_head *)(const void *)op->plan, op->a.spmm, 0.0);
+        return;
+    case GNTI_OP_MAP:
+        gnti_count_map(s, op->a.map, 0.0);
+        return;
+    default:
+        gnti_count_reduce(s, op->a.reduce, 0.0);
+    }
+}
+
 gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
@@ -88,6 +107,8 @@ gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a)
     }
     GNT_TRY(check_chain(s, a));
     GNT_TRY(head->backend->chain(s, a));
+    for (int32_t i = 0; i < a->num_ops; i++)
+        count_op(s, &a->ops[i]);
     head->counters[GNTI_OP_CHAIN].calls++;
     head->counters[GNTI_OP_CHAIN].seconds += gnti_clock_seconds() - start;
 done:

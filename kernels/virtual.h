@@ -26,7 +26,7 @@ typedef struct gnti_device_spec {
     int64_t slow_step;
 } gnti_device_spec;
 
-/* ERR_USAGE points at the place in the text. NULL or "": one device. specs (*out_count), to be freed. */
+/* ERR_USAGE points at the place in the text. NULL, "" and "auto": one device. specs (*out_count), to be freed. */
 gnt_status gnti_device_specs_parse(const char *text, gnti_device_spec **specs, int32_t *out_count);
 
 /* What a device has taken: between begin and end the counters of its streams are charged (virtual), or the wall time is

@@ -85,6 +85,7 @@ gnt_status gnt_context_create(const char *text, gnt_context **out)
     config = (gnti_device_config){ .num_threads = (int32_t)s.threads,
                                    .isa = (gnti_isa)s.isa,
                                    .determinism = ctx->determinism };
+    ctx->config = config;
     GNT_TRY(gnti_device_open(s.device, 0, &config, &ctx->device));
     GNT_TRY(gnt_layer_register(ctx, &gnti_layer_gcn));
     GNT_TRY(gnt_layer_register(ctx, &gnti_layer_linear));
@@ -168,4 +169,9 @@ gnt_device *gnti_context_device(gnt_context *ctx)
 gnti_determinism gnti_context_determinism(const gnt_context *ctx)
 {
     return ctx->determinism;
+}
+
+const gnti_device_config *gnti_context_device_config(const gnt_context *ctx)
+{
+    return &ctx->config;
 }

@@ -67,6 +67,7 @@ gnt_status gnti_model_parse(gnt_model *model);
 
 struct gnt_context {
     gnt_device *device;
+    gnti_device_config config; /* what it was opened with: further ranks' devices are opened alike */
     gnti_determinism determinism;
     int32_t num_threads; /* asked for, else the cores there are: for predictions */
     const gnt_layer_class **layers;

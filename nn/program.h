@@ -193,8 +193,9 @@ gnt_status gnti_program_set_timing(gnti_program *p, bool on);
 /* Text (or JSON): ops, shapes, passes that fired and why not, bytes, predicted and measured seconds. Caller frees. */
 gnt_status gnti_program_explain(const gnti_program *p, bool json, char **out);
 
-/* The device of a context and its determinism level. */
+/* The device of a context, what it was opened with, and its determinism level. */
 gnt_device *gnti_context_device(gnt_context *ctx);
+const gnti_device_config *gnti_context_device_config(const gnt_context *ctx);
 gnti_determinism gnti_context_determinism(const gnt_context *ctx);
 
 #endif

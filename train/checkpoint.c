@@ -18,11 +18,11 @@ static gnt_status take_arrays(gnti_checkpoint *cp, const gnt_trainer *tr)
     gnt_status st = GNT_OK;
     const bool sgd = tr->config.optimizer == GNTI_TRAIN_SGD;
 
-    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_WEIGHTS, GNTI_CP_WEIGHTS));
-    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_BEST, GNTI_CP_BEST));
-    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_MOMENT1, GNTI_CP_MOMENT1));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, -1, GNTI_BLOCK_WEIGHTS, GNTI_CP_WEIGHTS));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, -1, GNTI_BLOCK_BEST, GNTI_CP_BEST));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, -1, GNTI_BLOCK_MOMENT1, GNTI_CP_MOMENT1));
     if (!sgd)
-        GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, -1, GNTI_BLOCK_MOMENT2, GNTI_CP_MOMENT2));
+        GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, -1, GNTI_BLOCK_MOMENT2, GNTI_CP_MOMENT2));
     GNT_TRY(gnti_alloc_array(&cp->members, (int64_t)tr->num_members * GNTI_MEMBER_FIELDS));
     memcpy(cp->members, tr->members, (size_t)tr->num_members * sizeof *tr->members);
     GNT_TRY(gnti_alloc_array(&cp->sums, 2 * (int64_t)tr->num_members));
@@ -40,7 +40,7 @@ gnt_status gnti_checkpoint_save(gnt_trainer *tr)
     if (tr->run == NULL)
         return GNT_OK;
     GNT_TRY(gnti_run_sync_metrics(tr->run));
-    GNT_TRY(gnti_checkpoint_shape(tr->params, tr->num_members, -1, &cp));
+    GNT_TRY(gnti_checkpoint_shape(tr->lead->params, tr->num_members, -1, &cp));
     GNT_TRY(take_arrays(cp, tr));
     GNT_TRY(gnti_checkpoint_make_meta(tr, -1, &cp->meta));
     GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
@@ -63,8 +63,8 @@ gnt_status gnti_checkpoint_save_best(gnt_trainer *tr, int32_t member)
     char *path = NULL;
 
     GNT_TRY(gnti_run_join(tr->run, member, "best.h5", &path));
-    GNT_TRY(gnti_checkpoint_shape(tr->params, tr->num_members, member, &cp));
-    GNT_TRY(gnti_checkpoint_take_block(cp, tr->params, member, GNTI_BLOCK_BEST, GNTI_CP_WEIGHTS));
+    GNT_TRY(gnti_checkpoint_shape(tr->lead->params, tr->num_members, member, &cp));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, member, GNTI_BLOCK_BEST, GNTI_CP_WEIGHTS));
     GNT_TRY(gnti_checkpoint_make_meta(tr, member, &cp->meta));
     GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
     GNT_TRY(gnti_checkpoint_write(cp, card, path, NULL));
@@ -133,13 +133,14 @@ gnt_status gnti_checkpoint_restore(const gnti_checkpoint *cp, gnt_trainer *tr)
               (long long)step, (long long)position);
     GNT_CHECK(cp->members != NULL && cp->sums != NULL && cp->num_members == tr->num_members, GNT_ERR_FORMAT,
               "checkpoint '%s' does not hold the progress of %d members", cp->path, (int)tr->num_members);
+    GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_WEIGHTS, -1, tr->lead->params, tr->num_members,
+                                      GNTI_BLOCK_WEIGHTS));
     GNT_TRY(
-        gnti_checkpoint_put_block(cp, GNTI_CP_WEIGHTS, -1, tr->params, tr->num_members, GNTI_BLOCK_WEIGHTS));
-    GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_BEST, -1, tr->params, tr->num_members, GNTI_BLOCK_BEST));
-    GNT_TRY(
-        gnti_checkpoint_put_block(cp, GNTI_CP_MOMENT1, -1, tr->params, tr->num_members, GNTI_BLOCK_MOMENT1));
+        gnti_checkpoint_put_block(cp, GNTI_CP_BEST, -1, tr->lead->params, tr->num_members, GNTI_BLOCK_BEST));
+    GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_MOMENT1, -1, tr->lead->params, tr->num_members,
+                                      GNTI_BLOCK_MOMENT1));
     if (!sgd)
-        GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_MOMENT2, -1, tr->params, tr->num_members,
+        GNT_TRY(gnti_checkpoint_put_block(cp, GNTI_CP_MOMENT2, -1, tr->lead->params, tr->num_members,
                                           GNTI_BLOCK_MOMENT2));
     memcpy(tr->members, cp->members, (size_t)tr->num_members * sizeof *tr->members);
     memcpy(tr->sums, cp->sums, (size_t)tr->num_members * sizeof *tr->sums);

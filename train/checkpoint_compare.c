@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a run may go on from a checkpoint: data, split and model by their hashes, settings one by one.
  *
- * Settings that a later run may change say how long it goes on and where it writes. All others decide what the numbers
+ * Settings that a later run may change say how long it goes on, on which devices, and where it writes. All others decide what the numbers
  * are. What differs is named with both values.
  */
 #include "train/checkpoint.h"
@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const free_settings[] = { "epochs", "run", "checkpoint-every", "resume", "time-limit" };
+static const char *const free_settings[] = { "epochs",     "run",     "checkpoint-every", "resume",
+                                             "time-limit", "devices", "partition",        "chunks",
+                                             "strategy",   "balance", "wait-limit",       "trace" };
 
 enum { VALUE_BYTES = 96, DIFFERENCE_BYTES = 320 };
 
@@ -74,6 +76,27 @@ done:
     return st;
 }
 
+/* Any number of devices goes on with a run, over the same partition. A run on the whole graph may be cut later, which changes
+ * no more than rounding; where no bit may change it is refused. */
+static gnt_status compare_partition(const gnti_checkpoint *cp, const gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    const char *was = gnti_json_to_text(gnti_json_find(gnti_json_find(cp->meta, "partition"), "sha256"));
+    const char *is = tr->job.partition != NULL ? tr->job.partition->sha256 : NULL;
+    const bool bitwise = gnti_context_determinism(tr->ctx) == GNTI_DET_BITWISE;
+
+    if (was == NULL && is != NULL && !bitwise)
+        return GNT_OK;
+    GNT_CHECK(
+        (was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0), GNT_ERR_USAGE,
+        "the run was started over %s%s but now it is %s%s; checkpoint '%s': give --partition the file of "
+        "the start, take another run folder, or --resume never",
+        was != NULL ? "the partition with sha256 " : "the whole graph", was != NULL ? was : "",
+        is != NULL ? "the partition with sha256 " : "the whole graph", is != NULL ? is : "", cp->path);
+done:
+    return st;
+}
+
 /* Whether a setting may be another one than before. The length may, unless the schedule is stretched over it. */
 static bool is_free(const char *name, const gnt_trainer_config *config)
 {
@@ -103,6 +126,7 @@ gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer 
     GNT_TRY(compare_hash(cp, now, "data", "content_sha256", "path"));
     GNT_TRY(compare_hash(cp, now, "split", "sha256", "name"));
     GNT_TRY(compare_hash(cp, now, "model", "sha256", "text"));
+    GNT_TRY(compare_partition(cp, tr));
     for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++) {
         const gnt_option *row = &gnti_trainer_table[i];
         const char *is = NULL, *then = NULL;

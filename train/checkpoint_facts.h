@@ -6,12 +6,14 @@
 #define GNTI_TRAIN_CHECKPOINT_FACTS_H
 
 #include "base/json.h"
+#include "partition/partition.h"
 #include "train/prepare.h"
 
-/* meta.model, meta.data, meta.split */
+/* meta.model, meta.data, meta.split; meta.partition when there is one */
 gnt_status gnti_put_model(const gnt_model *model, gnti_json *meta);
 gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta);
 gnt_status gnti_put_split(const gnti_prepared *p, gnti_json *meta);
+gnt_status gnti_put_partition(const gnti_partition *p, gnti_json *meta);
 
 /* The text of a setting, "" for a text that is not set; numbers are put into buffer. */
 gnt_status gnti_setting_text(const gnt_option *o, const gnt_trainer_config *config, char *buffer,

@@ -105,6 +105,20 @@ done:
     return st;
 }
 
+gnt_status gnti_put_partition(const gnti_partition *p, gnti_json *meta)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    if (p == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_json_set_object(meta, "partition", &o));
+    GNT_TRY(gnti_json_set_int(o, "chunks", p->num_chunks));
+    GNT_TRY(gnti_json_set_text(o, "sha256", p->sha256));
+done:
+    return st;
+}
+
 /* The text of a setting, "" when a text is not set. Numbers fit into buffer. */
 gnt_status gnti_setting_text(const gnt_option *o, const gnt_trainer_config *config, char *buffer,
                              size_t bytes, const char **out)
@@ -180,8 +194,9 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
     GNT_TRY(gnti_put_model(tr->model, meta));
     GNT_TRY(gnti_put_data(tr->data, meta));
     GNT_TRY(gnti_put_split(&tr->prepared, meta));
+    GNT_TRY(gnti_put_partition(tr->job.partition, meta));
     GNT_TRY(put_config(&tr->config, meta));
-    GNT_TRY(put_params(tr->params, meta));
+    GNT_TRY(put_params(tr->lead->params, meta));
     *out = meta;
     meta = NULL;
 done:

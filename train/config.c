@@ -181,12 +181,6 @@ done:
     return st;
 }
 
-/* A run's config.yaml names every option; the command's own "auto" and "cpu" mean its one device. */
-static bool is_given(const char *text)
-{
-    return text != NULL && text[0] != '\0' && strcmp(text, "auto") != 0 && strcmp(text, "cpu") != 0;
-}
-
 static gnt_status check_pairs(const gnt_trainer_config *c)
 {
     gnt_status st = GNT_OK;
@@ -211,9 +205,6 @@ static gnt_status check_pairs(const gnt_trainer_config *c)
     GNT_CHECK(!clusters || c->clusters >= c->clusters_per_batch, GNT_ERR_USAGE,
               "source clusters needs clusters (now %lld) of at least clusters-per-batch (%lld)",
               (long long)c->clusters, (long long)c->clusters_per_batch);
-    GNT_CHECK(!is_given(c->devices) && !is_given(c->partition) && !is_given(c->trace) && c->chunks == 0 &&
-                  c->strategy == 0 && c->wire == 0 && c->balance == 0,
-              GNT_ERR_UNSUPPORTED, "this version trains on one device");
     GNT_CHECK(sgd || (c->beta1 < 1.0 && c->beta2 < 1.0), GNT_ERR_USAGE,
               "beta1 %g and beta2 %g must be below 1", c->beta1, c->beta2);
 done:

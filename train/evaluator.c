@@ -21,9 +21,11 @@ static gnt_status compile(gnti_evaluator *ev, const gnti_evaluator_config *c)
     gnt_status st = GNT_OK;
     gnt_tape *t = NULL;
     gnti_inputs in;
-    const gnti_plan_config plan = { .disabled_passes = c->disabled_passes,
+    const gnti_plan_config plan = { .dist = c->part != NULL ? c->dist : NULL,
+                                    .disabled_passes = c->disabled_passes,
                                     .row_capacity = c->x->rows,
-                                    .expected_arcs = c->graph->num_arcs,
+                                    .expected_arcs =
+                                        c->part != NULL ? c->part->op->forward->num_arcs : c->graph->num_arcs,
                                     .choices = c->choices };
 
     GNT_TRY(gnti_tape_create(c->ctx, c->num_members, false, &t));
@@ -35,7 +37,8 @@ static gnt_status compile(gnti_evaluator *ev, const gnti_evaluator_config *c)
         ev->hidden_width = gnt_width(t, ev->hidden);
         gnti_tape_keep(t, ev->hidden);
     }
-    GNT_TRY(gnti_plan_program(t, c->model, &plan, gnti_context_device(c->ctx), c->params, &ev->program));
+    GNT_TRY(gnti_plan_program(t, c->model, &plan, c->device != NULL ? c->device : gnti_context_device(c->ctx),
+                              c->params, &ev->program));
     if (c->share != NULL)
         GNT_TRY(gnti_program_share(ev->program, c->share));
 done:
@@ -48,8 +51,10 @@ static gnt_status bind(gnti_evaluator *ev, const gnti_evaluator_config *c)
     gnt_status st = GNT_OK;
     const gnti_operator *op = c->whole;
     const int32_t num_adjs = gnt_model_num_layers(c->model);
-    gnti_batch batch = { .x = c->x };
+    gnti_batch batch = { .part = c->part, .x = c->x };
 
+    if (c->part != NULL)
+        op = c->part->op;
     if (op == NULL) {
         GNT_TRY(gnti_operator_create(c->graph, &ev->own));
         op = ev->own;

@@ -10,13 +10,17 @@
 /* All lent, must outlive the evaluator. */
 typedef struct gnti_evaluator_config {
     gnt_context *ctx;
+    gnt_device *device; /* NULL: the context's */
     const gnt_model *model;
     gnti_params *params;
     int32_t num_members;
     const gnti_graph *graph;
     const gnti_operator *whole; /* of graph; NULL: made here */
     const gnti_features *x;
-    bool keep_hidden; /* embeddings are wanted: the input of the last layer */
+    const gnti_part
+        *part; /* of a rank: rows are its own rows, graph and whole are not read; NULL: the whole graph */
+    const gnti_dist_config *dist; /* with a part */
+    bool keep_hidden;             /* embeddings are wanted: the input of the last layer */
     uint32_t disabled_passes;
     const char *choices;
     gnti_program *share; /* program that never runs at the same time, or NULL */
@@ -27,10 +31,11 @@ typedef struct gnti_evaluator gnti_evaluator;
 gnt_status gnti_evaluator_create(const gnti_evaluator_config *config, gnti_evaluator **out);
 void gnti_evaluator_free(gnti_evaluator **ev);
 
-/* All members with the weights that params hold now. */
+/* All members with the weights that params hold now. Every rank calls it. */
 gnt_status gnti_evaluator_run(gnti_evaluator *ev);
-gnt_status gnti_evaluator_read(gnti_evaluator *ev, int32_t member, float *logits);     /* (N, classes) */
-gnt_status gnti_evaluator_read_hidden(gnti_evaluator *ev, int32_t member, float *out); /* (N, hidden width) */
+gnt_status gnti_evaluator_read(gnti_evaluator *ev, int32_t member, float *logits); /* (rows, classes) */
+gnt_status gnti_evaluator_read_hidden(gnti_evaluator *ev, int32_t member,
+                                      float *out); /* (rows, hidden width) */
 int64_t gnti_evaluator_hidden_width(const gnti_evaluator *ev);
 
 #endif

@@ -41,23 +41,50 @@ void gnt_trainer_request_stop(gnt_trainer *tr)
         atomic_store(&tr->stop, 1);
 }
 
-/* One pass over the source, or the rest of one. */
+/* How far the ranks of this process came in an epoch. */
+typedef struct epoch_call {
+    gnt_trainer *tr;
+    int64_t step, position;
+    bool ended;
+} epoch_call;
+
+/* One pass over the source, or the rest of one. All ranks do the same steps and stop after the same one. */
+static gnt_status rank_epoch(gnti_rank *rank, void *user)
+{
+    gnt_status st = GNT_OK;
+    epoch_call *call = user;
+    gnt_trainer *tr = call->tr;
+    gnti_source_batch batch;
+    int64_t step = tr->step;
+    bool stop = false;
+
+    gnti_source_begin(rank->source, tr->epoch, tr->position);
+    while (!stop && gnti_source_next(rank->source, &batch)) {
+        GNT_TRY(gnti_rank_step(tr, rank, &batch, step));
+        stop = gnti_trainer_stopping(tr);
+        GNT_TRY(gnti_sync_merge(rank->sync, step++, &stop));
+    }
+    GNT_TRY(gnti_source_status(rank->source));
+    if (rank == tr->lead) {
+        call->step = step;
+        call->position = gnti_source_position(rank->source);
+        call->ended = gnti_source_ended(rank->source);
+    }
+done:
+    return st;
+}
+
 static gnt_status run_epoch(gnt_trainer *tr, gnt_epoch_stats *stats)
 {
     gnt_status st = GNT_OK;
-    gnti_source_batch batch;
+    epoch_call call = { .tr = tr };
     const double begin = gnti_clock_seconds();
-    bool stop = false;
 
-    gnti_source_begin(tr->source, tr->epoch, tr->position);
-    while (!stop && gnti_source_next(tr->source, &batch)) {
-        GNT_TRY(gnti_trainer_step(tr, &batch));
-        tr->position = gnti_source_position(tr->source);
-        stop = gnti_trainer_stopping(tr);
-        GNT_TRY(gnti_sync_merge(tr->sync, tr->step - 1, &stop));
-    }
-    GNT_TRY(gnti_source_status(tr->source));
-    stats->complete = gnti_source_ended(tr->source);
+    GNT_TRY(gnti_ranks_each(tr->ranks, rank_epoch, &call));
+    memcpy(tr->live, tr->lead->live, (size_t)tr->num_members);
+    tr->step = call.step;
+    tr->position = call.position;
+    stats->complete = call.ended;
     tr->epoch_seconds += gnti_clock_seconds() - begin;
     if (stats->complete) {
         stats->seconds = tr->epoch_seconds;
@@ -135,8 +162,13 @@ static bool is_due(const gnt_trainer *tr)
 static gnt_status stop_here(gnt_trainer *tr)
 {
     gnt_status st = GNT_OK;
-    const char *why = atomic_load(&tr->stop) != 0 ? "on request" : "at the time limit";
+    const char *why = atomic_load(&tr->stop) != 0 ? "on request"
+                      : gnti_trainer_stopping(tr) ? "at the time limit"
+                                                  : "with another process";
 
+    GNT_CHECK(tr->run != NULL || tr->config.run == NULL, GNT_STOPPED,
+              "stopped %s after epoch %lld of %lld: the same command goes on there", why,
+              (long long)tr->epoch, (long long)tr->config.epochs);
     if (tr->run == NULL)
         GNT_FAIL(GNT_STOPPED, "stopped %s after epoch %lld of %lld; without a run folder nothing is kept",
                  why, (long long)tr->epoch, (long long)tr->config.epochs);
@@ -157,7 +189,8 @@ static void note_failure(gnt_trainer *tr, gnt_status st)
 {
     const gnti_error_record first = *gnti_error_get();
 
-    gnti_comm_abort(tr->comm, first.text);
+    for (int32_t i = 0; i < gnti_ranks_local(tr->ranks); i++)
+        gnti_comm_abort(gnti_ranks_at(tr->ranks, i)->comm, first.text);
     if (tr->run != NULL) {
         (void)gnti_run_log(tr->run, "failed: %s", first.text);
         (void)gnti_run_write_summary(tr->run, tr, "failed", first.text);
@@ -170,10 +203,13 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
 {
     gnt_status st = GNT_OK;
     gnt_epoch_stats s = { .struct_size = sizeof s };
+    bool stop = false;
 
     if (tr == NULL || stats == NULL || tr->status != GNT_OK || gnti_trainer_is_complete(tr))
         return false;
-    if (gnti_trainer_stopping(tr))
+    stop = gnti_trainer_stopping(tr);
+    GNT_TRY(gnti_trainer_share_flag(tr, &stop));
+    if (stop)
         GNT_TRY(stop_here(tr));
     GNT_TRY(run_epoch(tr, &s));
     if (!s.complete)

@@ -101,6 +101,7 @@ gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_
     GNT_TRY(make_place(&run->top, path));
     GNT_TRY(gnti_path_join(path, "checkpoint.h5", &run->checkpoint));
     GNT_TRY(gnti_path_join(path, "checkpoint.prev.h5", &run->previous));
+    GNT_TRY(gnti_path_join(path, GNTI_RUN_PARTITION, &run->partition));
     GNT_TRY(gnti_path_join(path, "log.txt", &run->log));
     GNT_TRY(gnti_path_join(path, "config.yaml", &run->config));
     run->num_members = num_members;
@@ -138,6 +139,7 @@ void gnti_run_free(gnti_run **run)
     gnti_free((*run)->seeds);
     gnti_free((*run)->checkpoint);
     gnti_free((*run)->previous);
+    gnti_free((*run)->partition);
     gnti_free((*run)->log);
     gnti_free((*run)->config);
     gnti_free(*run);
@@ -224,6 +226,7 @@ gnt_status gnti_run_clear(gnti_run *run)
 
     GNT_TRY(remove_file(run->checkpoint));
     GNT_TRY(remove_file(run->previous));
+    GNT_TRY(remove_file(run->partition));
     GNT_TRY(clear_place(&run->top));
     for (int32_t m = 0; run->seeds != NULL && m < run->num_members; m++)
         GNT_TRY(clear_place(&run->seeds[m]));

@@ -14,7 +14,7 @@ struct gnti_run {
     gnti_run_place top;
     gnti_run_place *seeds; /* (num_members), NULL for one member */
     int32_t num_members;
-    char *checkpoint, *previous, *log, *config;
+    char *checkpoint, *previous, *partition, *log, *config;
     int lock; /* descriptor of log.txt with an exclusive lock, -1: none */
 };
 

@@ -11,7 +11,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static gnt_status record(gnt_trainer *tr, gnt_tape *t, const gnti_decay_rule *rules, int32_t num_rules)
+static gnt_status record(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t, const gnti_decay_rule *rules,
+                         int32_t num_rules)
 {
     gnti_inputs in;
     gnt_var logits, loss;
@@ -27,71 +28,71 @@ static gnt_status record(gnt_trainer *tr, gnt_tape *t, const gnti_decay_rule *ru
                                         .rules = rules,
                                         .num_rules = num_rules };
 
-    gnti_record_inputs(t, tr->model, gnti_source_is_square(tr->source),
-                       tr->prepared.features.x.sparse != NULL, &in);
+    gnti_record_inputs(t, tr->model, gnti_source_is_square(rank->source),
+                       gnti_rank_features(tr, rank)->sparse != NULL, &in);
     logits = gnt_model_record(tr->model, t, in.adj, in.x);
     loss = gnti_record_loss(t, logits, &loss_config);
     gnti_record_update(t, loss, &update);
-    tr->lr = gnti_tape_hyper(t, "lr", c->lr);
-    tr->corr1 = gnti_tape_hyper(t, "corr1", 1.0);
-    tr->corr2 = gnti_tape_hyper(t, "corr2", 1.0);
-    tr->loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0);
-    tr->clip = c->clip > 0.0 ? gnti_tape_hyper(t, "clip", c->clip) : (gnt_hyper){ 0 };
+    rank->lr = gnti_tape_hyper(t, "lr", c->lr);
+    rank->corr1 = gnti_tape_hyper(t, "corr1", 1.0);
+    rank->corr2 = gnti_tape_hyper(t, "corr2", 1.0);
+    rank->loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0);
+    rank->clip = c->clip > 0.0 ? gnti_tape_hyper(t, "clip", c->clip) : (gnt_hyper){ 0 };
     return GNT_OK;
 }
 
-gnt_status gnti_trainer_compile(gnt_trainer *tr)
+gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
     gnt_tape *t = NULL;
     gnti_decay_rule *rules = NULL;
     int32_t num_rules = 0;
-    const gnti_plan_config plan = { .disabled_passes = tr->disabled_passes,
-                                    .row_capacity = gnti_source_max_rows(tr->source),
-                                    .expected_arcs = gnti_source_expected_arcs(tr->source),
+    const gnti_plan_config plan = { .dist = rank->rows != NULL ? &rank->dist : NULL,
+                                    .disabled_passes = tr->disabled_passes,
+                                    .row_capacity = gnti_source_max_rows(rank->source),
+                                    .expected_arcs = gnti_source_expected_arcs(rank->source),
                                     .choices = tr->choices };
 
     GNT_TRY(gnti_decay_parse(tr->config.weight_decay, tr->config.optimizer == GNTI_TRAIN_ADAMW,
                              gnt_model_num_layers(tr->model), &rules, &num_rules));
     GNT_TRY(gnti_tape_create(tr->ctx, tr->num_members, true, &t));
-    GNT_TRY(record(tr, t, rules, num_rules));
-    GNT_TRY(gnti_plan_program(t, tr->model, &plan, gnti_context_device(tr->ctx), tr->params, &tr->program));
-    if (tr->clip.id != 0)
+    GNT_TRY(record(tr, rank, t, rules, num_rules));
+    GNT_TRY(gnti_plan_program(t, tr->model, &plan, rank->device, rank->params, &rank->program));
+    if (rank->clip.id != 0)
         for (int32_t m = 0; m < tr->num_members; m++)
-            GNT_TRY(gnti_program_set_hyper(tr->program, tr->clip, m, (float)tr->config.clip));
-    if (tr->choices == NULL)
-        GNT_TRY(gnti_program_get_choices(tr->program, &tr->choices));
+            GNT_TRY(gnti_program_set_hyper(rank->program, rank->clip, m, (float)tr->config.clip));
 done:
     gnti_tape_free(&t);
     gnti_free(rules);
     return st;
 }
 
-static gnt_status set_hypers(gnt_trainer *tr, double weight_sum)
+static gnt_status set_hypers(const gnt_trainer *tr, gnti_rank *rank, double weight_sum, int64_t step)
 {
     gnt_status st = GNT_OK;
     const gnt_trainer_config *c = &tr->config;
-    const double t = (double)(tr->step + 1);
+    const double t = (double)(step + 1);
     const double columns = tr->loss_kind == GNT_LOSS_SOFTMAX ? 1.0 : (double)tr->data->y.num_classes;
 
     for (int32_t m = 0; m < tr->num_members; m++) {
         const double lr = gnti_schedule_lr(c, &tr->members[m], tr->epoch);
 
-        GNT_TRY(gnti_program_set_hyper(tr->program, tr->lr, m, (float)lr));
-        GNT_TRY(gnti_program_set_hyper(tr->program, tr->corr1, m, (float)(1.0 - pow(c->beta1, t))));
-        GNT_TRY(gnti_program_set_hyper(tr->program, tr->corr2, m, (float)(1.0 - pow(c->beta2, t))));
-        GNT_TRY(gnti_program_set_hyper(tr->program, tr->loss_norm, m, (float)(1.0 / (weight_sum * columns))));
-        tr->live[m] = tr->members[m].live != 0.0;
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->lr, m, (float)lr));
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->corr1, m, (float)(1.0 - pow(c->beta1, t))));
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->corr2, m, (float)(1.0 - pow(c->beta2, t))));
+        GNT_TRY(
+            gnti_program_set_hyper(rank->program, rank->loss_norm, m, (float)(1.0 / (weight_sum * columns))));
+        rank->live[m] = tr->members[m].live != 0.0;
     }
 done:
     return st;
 }
 
 /* The error of member m: where it happened, what is no number, and what there is to go back to. */
-static gnt_status diverged(const gnt_trainer *tr, int32_t m, double loss)
+static gnt_status diverged(const gnt_trainer *tr, const gnti_rank *rank, int32_t m, double loss)
 {
     char kept[160] = "";
-    const bool by_gradient = tr->bad[m] != 0;
+    const bool by_gradient = rank->bad[m] != 0;
 
     if (tr->run != NULL && tr->saved_epoch >= 0)
         snprintf(kept, sizeof kept, "; the checkpoint of epoch %lld is sound", (long long)tr->saved_epoch);
@@ -101,44 +102,46 @@ static gnt_status diverged(const gnt_trainer *tr, int32_t m, double loss)
         "or set clip%s",
         (long long)tr->epoch + 1, (int)m, (unsigned long long)tr->seeds[m],
         by_gradient ? "the gradient of" : "the",
-        by_gradient ? gnti_program_bad_name(tr->program, tr->bad[m]) : "loss", loss,
+        by_gradient ? gnti_program_bad_name(rank->program, rank->bad[m]) : "loss", loss,
         gnti_schedule_lr(&tr->config, &tr->members[m], tr->epoch), kept);
 }
 
-/* Adds the step to the sums of the epoch; a loss or gradient that is no number ends the run. */
-static gnt_status take_stats(gnt_trainer *tr)
+/* Every rank has the sums of the whole job; a loss or gradient that is no number ends the run. The first rank adds them to
+ * the epoch's. */
+static gnt_status take_stats(gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
     const double columns = tr->loss_kind == GNT_LOSS_SOFTMAX ? 1.0 : (double)tr->data->y.num_classes;
 
-    GNT_TRY(gnti_program_stats(tr->program, tr->stats, tr->bad));
+    GNT_TRY(gnti_program_stats(rank->program, rank->stats, rank->bad));
     for (int32_t m = 0; m < tr->num_members; m++) {
-        const double loss = tr->stats[4 * m] / columns;
+        const double loss = rank->stats[4 * m] / columns;
 
-        if (!tr->live[m])
+        if (!rank->live[m])
             continue;
-        if (!isfinite(loss) || tr->bad[m] != 0)
-            GNT_TRY(diverged(tr, m, loss / tr->stats[4 * m + 1]));
+        if (!isfinite(loss) || rank->bad[m] != 0)
+            GNT_TRY(diverged(tr, rank, m, loss / rank->stats[4 * m + 1]));
+        if (rank != tr->lead)
+            continue;
         tr->sums[m].loss += loss;
-        tr->sums[m].weight += tr->stats[4 * m + 1];
+        tr->sums[m].weight += rank->stats[4 * m + 1];
     }
 done:
     return st;
 }
 
-gnt_status gnti_trainer_step(gnt_trainer *tr, const gnti_source_batch *batch)
+gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step)
 {
     gnt_status st = GNT_OK;
-    const gnti_step step = { .step = tr->step, .seeds = tr->seeds, .live = tr->live };
+    const gnti_step what = { .step = step, .seeds = tr->seeds, .live = rank->live };
 
-    if (!batch->same || !tr->bound)
-        GNT_TRY(gnti_program_bind(tr->program, &batch->bind));
-    tr->bound = true;
-    GNT_TRY(set_hypers(tr, batch->weight_sum));
-    GNT_TRY(gnti_sync_begin(tr->sync, tr->step));
-    GNT_TRY(gnti_program_run(tr->program, &step));
-    GNT_TRY(take_stats(tr));
-    tr->step++;
+    if (!batch->same || !rank->bound)
+        GNT_TRY(gnti_program_bind(rank->program, &batch->bind));
+    rank->bound = true;
+    GNT_TRY(set_hypers(tr, rank, batch->weight_sum, step));
+    GNT_TRY(gnti_sync_begin(rank->sync, step));
+    GNT_TRY(gnti_program_run(rank->program, &what));
+    GNT_TRY(take_stats(tr, rank));
 done:
     return st;
 }

@@ -40,8 +40,6 @@ static gnt_status alloc_arrays(gnt_trainer *tr)
     GNT_TRY(gnti_calloc_array(&tr->live, num));
     GNT_TRY(gnti_alloc_array(&tr->members, num));
     GNT_TRY(gnti_calloc_array(&tr->sums, num));
-    GNT_TRY(gnti_calloc_array(&tr->stats, 4 * num));
-    GNT_TRY(gnti_calloc_array(&tr->bad, num));
     GNT_TRY(gnti_calloc_array(&tr->out_values, 4 * num));
     GNT_TRY(gnti_alloc_array(&tr->test_metric, num));
     GNT_TRY(gnti_alloc_array(&tr->test_loss, num));
@@ -62,87 +60,27 @@ done:
     return st;
 }
 
-static gnt_status make_source(gnt_trainer *tr)
+/* The run folder, empty of an earlier run when asked for. */
+static gnt_status open_run(gnt_trainer *tr)
 {
     gnt_status st = GNT_OK;
-    const gnt_dataset *d = tr->data;
-    const gnti_split *split = tr->prepared.split;
-    const gnti_source_data data = { .graph = d->graph,
-                                    .x = &tr->prepared.features.x,
-                                    .labels = d->y.class_of,
-                                    .target = d->y.rows,
-                                    .num_classes = d->y.num_classes,
-                                    .weight = tr->prepared.weight,
-                                    .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
-                                    .num_nodes = split->num_nodes[GNTI_TRAIN],
-                                    .num_adjs = gnt_model_num_layers(tr->model) };
 
-    if (tr->config.source == GNTI_SOURCE_WORD_CLUSTERS)
-        GNT_TRY(gnti_source_create_clusters(&data, tr->config.clusters, tr->config.clusters_per_batch,
-                                            &tr->source));
-    else
-        GNT_TRY(gnti_source_create_full(&data, &tr->source));
-done:
-    return st;
-}
-
-/* The one batch of a full source is bound now, so that evaluation finds what is computed once and need not keep it twice. */
-static gnt_status bind_whole(gnt_trainer *tr)
-{
-    gnt_status st = GNT_OK;
-    gnti_source_batch batch;
-
-    if (tr->config.source != GNTI_SOURCE_WORD_FULL)
+    if (tr->config.run == NULL || !gnti_trainer_is_root(tr))
         return GNT_OK;
-    gnti_source_begin(tr->source, 0, 0);
-    if (gnti_source_next(tr->source, &batch)) {
-        GNT_TRY(gnti_program_bind(tr->program, &batch.bind));
-        tr->bound = true;
-    }
-    GNT_TRY(gnti_source_status(tr->source));
-done:
-    return st;
-}
-
-static gnt_status make_programs(gnt_trainer *tr)
-{
-    gnt_status st = GNT_OK;
-    gnti_evaluator_config eval = { .ctx = tr->ctx,
-                                   .model = tr->model,
-                                   .num_members = tr->num_members,
-                                   .graph = tr->data->graph,
-                                   .x = &tr->prepared.features.x,
-                                   .disabled_passes = tr->disabled_passes };
-
-    GNT_TRY(make_source(tr));
-    GNT_TRY(gnti_params_create(tr->model, gnti_context_device(tr->ctx), tr->num_members,
-                               tr->config.optimizer == GNTI_TRAIN_SGD ? 1 : 2, &tr->params));
-    for (int32_t m = 0; m < tr->num_members; m++) {
-        GNT_TRY(gnti_params_init_member(tr->params, m, tr->seeds[m]));
-        GNT_TRY(
-            gnti_params_keep_best(tr->params, m)); /* the block is there from the start, for checkpoints */
-    }
-    GNT_TRY(gnti_trainer_compile(tr));
-    GNT_TRY(bind_whole(tr));
-    eval.params = tr->params;
-    eval.whole = gnti_source_whole(tr->source);
-    eval.choices = tr->choices;
-    eval.share = tr->program;
-    GNT_TRY(gnti_evaluator_create(&eval, &tr->evaluator));
-done:
-    return st;
-}
-
-/* Opens the run folder and looks for what an earlier run left there. */
-static gnt_status open_run(gnt_trainer *tr, gnti_checkpoint **found)
-{
-    gnt_status st = GNT_OK;
-
     GNT_TRY(gnti_run_create(tr->config.run, tr->seeds, tr->num_members, &tr->run));
-    if (tr->config.resume == GNTI_RESUME_NEVER) {
+    if (tr->config.resume == GNTI_RESUME_NEVER)
         GNT_TRY(gnti_run_clear(tr->run));
-        goto done;
-    }
+done:
+    return st;
+}
+
+/* What an earlier run left in the folder. */
+static gnt_status find_checkpoint(gnt_trainer *tr, gnti_checkpoint **found)
+{
+    gnt_status st = GNT_OK;
+
+    if (tr->run == NULL || tr->config.resume == GNTI_RESUME_NEVER)
+        return GNT_OK;
     GNT_TRY(gnti_checkpoint_find(tr, found));
     if (*found != NULL)
         GNT_TRY(gnti_checkpoint_take_choices(*found, tr));
@@ -154,12 +92,18 @@ static gnt_status start_run(gnt_trainer *tr, const gnti_checkpoint *found)
 {
     gnt_status st = GNT_OK;
 
-    if (found != NULL) {
+    bool resumed = found != NULL;
+
+    if (found != NULL)
         GNT_TRY(gnti_checkpoint_restore(found, tr));
+    GNT_TRY(gnti_trainer_share_flag(tr, &resumed));
+    if (resumed)
+        GNT_TRY(gnti_trainer_share_state(tr));
+    if (resumed)
         tr->was_complete = gnti_trainer_is_complete(tr);
+    if (tr->run != NULL && resumed)
         GNT_TRY(gnti_run_log(tr->run, "resumed after epoch %lld of %lld, step %lld", (long long)tr->epoch,
                              (long long)tr->config.epochs, (long long)tr->step));
-    }
     if (tr->run != NULL) {
         if (!tr->was_complete)
             GNT_TRY(gnti_run_write_summary(tr->run, tr, "running", NULL));
@@ -199,15 +143,19 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     GNT_TRY(gnti_metric_resolve((gnti_metric)tr->config.metric, data->y.kind, &tr->metric));
     GNT_TRY(gnti_prepare(data, &tr->config, &tr->prepared));
     GNT_TRY(alloc_arrays(tr));
-    GNT_TRY(gnti_comm_self_create(&tr->comm));
-    GNT_TRY(gnti_sync_create("bsp", tr->comm, &tr->sync));
-    if (tr->config.run != NULL)
-        GNT_TRY(open_run(tr, &found));
-    GNT_TRY(make_programs(tr));
+    GNT_TRY(gnti_job_open(&tr->config, &tr->job));
+    GNT_TRY(open_run(tr));
+    GNT_TRY(gnti_job_find_partition(&tr->job, data, &tr->config));
+    GNT_TRY(find_checkpoint(tr, &found));
+    GNT_TRY(gnti_trainer_share_choices(tr));
+    GNT_TRY(gnti_job_place(&tr->job, data, NULL, NULL, NULL));
+    GNT_TRY(gnti_trainer_make_ranks(tr));
     GNT_TRY(start_run(tr, found));
     *out = tr;
     tr = NULL;
 done:
+    if (st != GNT_OK && tr != NULL)
+        gnti_comm_abort(tr->job.processes, gnt_last_error());
     gnti_checkpoint_free(&found);
     gnt_trainer_free(&tr);
     return st;
@@ -220,12 +168,8 @@ void gnt_trainer_free(gnt_trainer **trainer)
     if (tr == NULL)
         return;
     *trainer = NULL;
-    gnti_evaluator_free(&tr->evaluator);
-    gnti_program_free(&tr->program);
-    gnti_params_free(&tr->params);
-    gnti_source_free(&tr->source);
-    gnti_sync_free(&tr->sync);
-    gnti_comm_free(&tr->comm);
+    gnti_ranks_free(&tr->ranks);
+    gnti_job_close(&tr->job);
     gnti_run_free(&tr->run);
     gnti_metric_scratch_free(&tr->scratch);
     gnti_prepared_free(&tr->prepared);
@@ -235,8 +179,6 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr->live);
     gnti_free(tr->members);
     gnti_free(tr->sums);
-    gnti_free(tr->stats);
-    gnti_free(tr->bad);
     gnti_free(tr->out_values);
     gnti_free(tr->logits);
     gnti_free(tr->test_metric);

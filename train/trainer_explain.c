@@ -15,10 +15,10 @@ static gnt_status measure(gnt_trainer *tr)
     gnt_status st = GNT_OK;
     const gnti_step step = { .step = 0 };
 
-    GNT_TRY(gnti_program_run(tr->program, &step));
-    GNT_TRY(gnti_program_set_timing(tr->program, true));
+    GNT_TRY(gnti_program_run(tr->lead->program, &step));
+    GNT_TRY(gnti_program_set_timing(tr->lead->program, true));
     for (int i = 0; i < NUM_TIMED; i++)
-        GNT_TRY(gnti_program_run(tr->program, &step));
+        GNT_TRY(gnti_program_run(tr->lead->program, &step));
 done:
     return st;
 }
@@ -29,15 +29,15 @@ gnt_status gntx_trainer_explain(gnt_trainer *tr, bool json, char **out)
     gnti_source_batch batch;
 
     GNT_CHECK(tr != NULL && out != NULL, GNT_ERR_ARG, "trainer and out must not be NULL");
-    gnti_source_begin(tr->source, tr->epoch, tr->position);
-    if (gnti_source_next(tr->source, &batch)) {
-        GNT_TRY(gnti_program_bind(tr->program, &batch.bind));
-        tr->bound = true;
+    gnti_source_begin(tr->lead->source, tr->epoch, tr->position);
+    if (gnti_source_next(tr->lead->source, &batch)) {
+        GNT_TRY(gnti_program_bind(tr->lead->program, &batch.bind));
+        tr->lead->bound = true;
     }
-    GNT_TRY(gnti_source_status(tr->source));
-    if (tr->bound)
+    GNT_TRY(gnti_source_status(tr->lead->source));
+    if (tr->lead->bound)
         GNT_TRY(measure(tr));
-    GNT_TRY(gnti_program_explain(tr->program, json, out));
+    GNT_TRY(gnti_program_explain(tr->lead->program, json, out));
 done:
     return st;
 }

@@ -7,11 +7,10 @@
 
 #include <stdatomic.h>
 
-#include "sampler/source.h"
-#include "train/evaluator.h"
+#include "train/job.h"
 #include "train/prepare.h"
+#include "train/ranks.h"
 #include "train/schedule.h"
-#include "train/sync.h"
 
 typedef struct gnti_run gnti_run; /* the run folder */
 
@@ -37,23 +36,17 @@ struct gnt_trainer {
     int32_t num_members;
     uint32_t disabled_passes;
 
-    gnti_comm *comm;
-    gnti_sync *sync;
-    gnti_source *source;
-    gnti_params *params;
-    gnti_program *program;
-    gnti_evaluator *evaluator; /* NULL: nothing to evaluate and no test rows */
-    char *choices;             /* of the checkpoint or of this run's planning */
-    gnt_hyper lr, corr1, corr2, clip, loss_norm;
+    gnti_job job;
+    gnti_ranks *ranks;
+    gnti_rank *lead; /* the first of this process: weights are the same on all of them */
+    char *choices;   /* of the checkpoint or of this run's planning */
 
     uint64_t *seeds;       /* (M) */
-    uint8_t *live;         /* (M) as the step block wants it */
+    uint8_t *live;         /* (M) who trains in this epoch */
     gnti_member *members;  /* (M) */
     gnti_epoch_sums *sums; /* (M) */
-    double *stats;         /* (M, 4) of one step */
-    int32_t *bad;          /* (M) */
     double *out_values;    /* (4, M): what gnt_epoch_stats lends */
-    float *logits;         /* (N, classes) of one member */
+    float *logits;         /* (N, classes) of one member; in the process of rank 0 */
     gnti_metric_scratch *scratch;
 
     int64_t epoch;    /* complete ones */
@@ -62,7 +55,6 @@ struct gnt_trainer {
     int64_t saved_epoch, saved_step;
     bool
         newest_is_damaged; /* checkpoint.h5: the next save must not put it in the place of the sound previous one */
-    bool bound;            /* the training program has its first batch */
     bool finished, was_complete;
     double *test_metric, *test_loss; /* (M) after finish */
     int64_t *confusion; /* (M, C, C) of the test nodes after finish; NULL: no or too many classes */
@@ -71,19 +63,50 @@ struct gnt_trainer {
     double started;
     double epoch_seconds; /* of an epoch that a stop has cut, so far */
 
-    gnti_run *run; /* NULL: no folder */
+    gnti_run *run; /* NULL: no folder, or another process has it */
     gnt_status status;
     atomic_int stop; /* set from signal handlers too */
 };
 
-/* step.c */
-gnt_status gnti_trainer_compile(gnt_trainer *tr);
-gnt_status gnti_trainer_step(gnt_trainer *tr, const gnti_source_batch *batch);
+/* step.c: of one rank, on its thread */
+gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank);
+gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step);
+
+/* rank_setup.c: devices, communicators, parts, sources, parameters and programs of all ranks */
+gnt_status gnti_trainer_make_ranks(gnt_trainer *tr);
+/* What a rank binds as x. */
+const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *rank);
 
 /* evaluation.c: validation values of the epoch just done; best weights, early stop. Then, once, test values.
  */
 gnt_status gnti_trainer_evaluate(gnt_trainer *tr, gnt_epoch_stats *stats);
 gnt_status gnti_trainer_test(gnt_trainer *tr);
+
+/* share.c: every process calls them. The process of rank 0 is the root. */
+bool gnti_trainer_is_root(const gnt_trainer *tr);
+gnt_status gnti_trainer_gather_logits(gnt_trainer *tr, int32_t member); /* into tr->logits of the root */
+gnt_status gnti_trainer_share_members(gnt_trainer *tr);                 /* the root's, to all */
+gnt_status gnti_trainer_share_tests(gnt_trainer *tr);
+gnt_status gnti_trainer_share_choices(gnt_trainer *tr);
+gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag); /* whether some process has it set */
+gnt_status
+gnti_trainer_share_state(gnt_trainer *tr); /* progress and weights of the root's first rank, to all ranks */
+
+/* Weights, best weights and moments in host memory; written to every rank of the process. */
+enum { GNTI_STATE_BLOCKS = 4 };
+typedef struct gnti_trainer_state {
+    int num_blocks;
+    int64_t num_floats;
+    float *block[GNTI_STATE_BLOCKS];
+} gnti_trainer_state;
+gnt_status gnti_trainer_read_state(gnt_trainer *tr, gnti_trainer_state *state);
+gnt_status gnti_trainer_write_state(gnt_trainer *tr, gnti_trainer_state *state);
+void gnti_trainer_free_state(gnti_trainer_state *state);
+
+/* resize.c: the run goes on on these devices (taken over, whatever comes), of these speeds (NULL: equal). On failure the
+ * trainer is as before. */
+gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t num_specs,
+                             const double *speeds, gnti_moves *moved);
 
 /* loop.c */
 bool gnti_trainer_stopping(gnt_trainer *tr);

@@ -87,6 +87,9 @@ GNT_API void gnt_trainer_request_stop(gnt_trainer *tr);
 /* Computes test values of the best weights and writes best.h5 and summary.json. Call once, at the end. */
 GNT_API gnt_status gnt_trainer_finish(gnt_trainer *tr);
 GNT_API int32_t gnt_trainer_num_members(const gnt_trainer *tr);
+/* Between epochs, ranks as threads only: the same run on other devices (text as config.devices). Chunks move, the loss curve
+ * stays. ERR_USAGE for a text that does not fit, ERR_UNSUPPORTED with MPI; on failure the trainer is as before. */
+GNT_API gnt_status gnt_trainer_resize(gnt_trainer *tr, const char *devices);
 /* The best (or last, when nothing was evaluated) test metric of a member after finish. */
 GNT_API double gnt_trainer_test_metric(const gnt_trainer *tr, int32_t member);
 GNT_API void gnt_trainer_free(gnt_trainer **tr);

@@ -25,14 +25,14 @@ static void set_parameters(gnt_trainer *tr)
 {
     float *w = NULL;
 
-    gnt_assert_ok(gnti_calloc_array(&w, gnti_params_num_floats(tr->params)));
-    for (int32_t p = 0; p < gnti_params_count(tr->params); p++) {
-        const gnti_param_info *info = gnti_params_info(tr->params, p);
+    gnt_assert_ok(gnti_calloc_array(&w, gnti_params_num_floats(tr->lead->params)));
+    for (int32_t p = 0; p < gnti_params_count(tr->lead->params); p++) {
+        const gnti_param_info *info = gnti_params_info(tr->lead->params, p);
 
         for (int64_t k = 0; k < info->in * info->out; k++)
             w[info->offset + k] = nn_golden_value((uint32_t)p, (uint32_t)k);
     }
-    gnt_assert_ok(gnti_params_write(tr->params, GNTI_BLOCK_WEIGHTS, w));
+    gnt_assert_ok(gnti_params_write(tr->lead->params, GNTI_BLOCK_WEIGHTS, w));
     gnti_free(w);
 }
 

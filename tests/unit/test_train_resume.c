@@ -210,10 +210,11 @@ static void test_a_cut_epoch_goes_on(void **state)
     {
         gnti_source_batch batch;
 
-        gnti_source_begin(tr->source, tr->epoch, 0);
-        assert_true(gnti_source_next(tr->source, &batch));
-        gnt_assert_ok(gnti_trainer_step(tr, &batch));
-        tr->position = gnti_source_position(tr->source);
+        gnti_source_begin(tr->lead->source, tr->epoch, 0);
+        assert_true(gnti_source_next(tr->lead->source, &batch));
+        gnt_assert_ok(gnti_rank_step(tr, tr->lead, &batch, tr->step));
+        tr->position = gnti_source_position(tr->lead->source);
+        tr->step++;
     }
     assert_false(gnt_trainer_next(tr, &s));
     assert_int_equal(gnt_trainer_status(tr), GNT_STOPPED);

@@ -14,12 +14,12 @@ static float *member_weights(gnt_trainer *tr, int32_t m, int64_t *count)
 {
     float *all = NULL, *own = NULL;
 
-    gnt_assert_ok(gnti_alloc_array(&all, gnti_params_num_floats(tr->params)));
-    gnt_assert_ok(gnti_alloc_array(&own, gnti_params_num_floats(tr->params)));
-    gnt_assert_ok(gnti_params_read(tr->params, GNTI_BLOCK_WEIGHTS, all));
+    gnt_assert_ok(gnti_alloc_array(&all, gnti_params_num_floats(tr->lead->params)));
+    gnt_assert_ok(gnti_alloc_array(&own, gnti_params_num_floats(tr->lead->params)));
+    gnt_assert_ok(gnti_params_read(tr->lead->params, GNTI_BLOCK_WEIGHTS, all));
     *count = 0;
-    for (int32_t i = 0; i < gnti_params_count(tr->params); i++) {
-        const gnti_param_info *info = gnti_params_info(tr->params, i);
+    for (int32_t i = 0; i < gnti_params_count(tr->lead->params); i++) {
+        const gnti_param_info *info = gnti_params_info(tr->lead->params, i);
         const int64_t size = info->in * info->out;
 
         memcpy(own + *count, all + info->offset + m * size, (size_t)size * sizeof *own);
@@ -217,9 +217,9 @@ static void test_best_weights_are_those_of_the_best_epoch(void **state)
     c.config.epochs = best;
     until = train_case_trainer(&c);
     train_case_run(until, 100, 0, NULL);
-    gnt_assert_ok(gnti_params_use_best(tr->params, true));
+    gnt_assert_ok(gnti_params_use_best(tr->lead->params, true));
     assert_same_weights(tr, 0, until, 0);
-    gnt_assert_ok(gnti_params_use_best(tr->params, false));
+    gnt_assert_ok(gnti_params_use_best(tr->lead->params, false));
     gnt_trainer_free(&tr);
     gnt_trainer_free(&until);
     train_case_free(&c);
@@ -327,11 +327,11 @@ static void test_a_loss_that_is_no_number_names_its_place(void **state)
     c.config.seed = 70;
     tr = train_case_trainer(&c);
     assert_int_equal(train_case_run(tr, 4, 0, NULL), 4);
-    gnt_assert_ok(gnti_alloc_array(&weights, gnti_params_num_floats(tr->params)));
-    gnt_assert_ok(gnti_params_read(tr->params, GNTI_BLOCK_WEIGHTS, weights));
-    info = gnti_params_info(tr->params, 0);
+    gnt_assert_ok(gnti_alloc_array(&weights, gnti_params_num_floats(tr->lead->params)));
+    gnt_assert_ok(gnti_params_read(tr->lead->params, GNTI_BLOCK_WEIGHTS, weights));
+    info = gnti_params_info(tr->lead->params, 0);
     weights[info->offset + 1 * info->in * info->out] = INFINITY;
-    gnt_assert_ok(gnti_params_write(tr->params, GNTI_BLOCK_WEIGHTS, weights));
+    gnt_assert_ok(gnti_params_write(tr->lead->params, GNTI_BLOCK_WEIGHTS, weights));
     assert_false(gnt_trainer_next(tr, &s));
     assert_int_equal(gnt_trainer_status(tr), GNT_ERR_NUMERIC);
     gnt_assert_error_has("epoch 5", "member 1", "seed 71", "not finite");

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: short
+ * Texts of devices, and what their clocks show: seconds by kind of work, noise around 1, a slow-down at a step.
+ */
+#include "tests/support/gnt_test.h"
+
+#include "base/alloc.h"
+#include "kernels/virtual.h"
+
+#include <math.h>
+#include <string.h>
+
+static void numbers_and_lists(void **state)
+{
+    gnti_device_spec *specs = NULL;
+    int32_t count = 0;
+
+    (void)state;
+    assert_int_equal(gnti_device_specs_parse(NULL, &specs, &count), GNT_OK);
+    assert_int_equal(count, 1);
+    gnti_free(specs);
+    assert_int_equal(gnti_device_specs_parse("4", &specs, &count), GNT_OK);
+    assert_int_equal(count, 4);
+    assert_string_equal(specs[3].backend, "auto");
+    gnti_free(specs);
+    assert_int_equal(gnti_device_specs_parse("cpu:speed=2;cpu:speed=0.5,mem=512M,threads=2", &specs, &count),
+                     GNT_OK);
+    assert_int_equal(count, 2);
+    assert_true(specs[0].speed == 1.0 &&
+                specs[1].speed == 0.25); /* relative to the fastest on the wall clock */
+    assert_int_equal(specs[1].memory, 512u << 20);
+    assert_int_equal(specs[1].threads, 2);
+    gnti_free(specs);
+    assert_int_equal(gnti_device_specs_parse("cpu:clock=virtual,speed=3,gemm=2,slow=4@20", &specs, &count),
+                     GNT_OK);
+    assert_true(specs[0].virtual_clock && specs[0].speed == 3.0 && specs[0].gemm == 2.0);
+    assert_true(specs[0].slow_factor == 4.0 && specs[0].slow_step == 20);
+    gnti_free(specs);
+}
+
+static void bad_texts(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } bad[] = { { "0", "1 to" },
+                { "-3", "1 to" },
+                { "cpu:spede=1", "did you mean speed" },
+                { "cpu:speed=0", "above 0" },
+                { "cpu:speed=nan", "above 0" },
+                { "cpu:speed", "key=value" },
+                { "cpu:mem=12Q", "bytes" },
+                { "cpu:slow=4", "FACTOR@STEP" },
+                { "cpu:clock=sand", "virtual" },
+                { "cpu:", "expected" },
+                { ";", "expected" },
+                { "cpu:clock=virtual;cpu", "different clocks" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        gnti_device_spec *specs = NULL;
+        int32_t count = 0;
+
+        assert_int_equal(gnti_device_specs_parse(bad[i].text, &specs, &count), GNT_ERR_USAGE);
+        assert_non_null(strstr(gnt_last_error(), bad[i].part));
+        assert_null(specs);
+    }
+}
+
+/* Seconds that a device shows for `bytes` of one kind, mean of many charges. */
+static double mean_seconds(const char *text, gnti_op_kind kind, double bytes, int64_t step)
+{
+    gnti_device_spec *specs = NULL;
+    gnti_virtual *v = NULL;
+    gnti_stream_head stream = { 0 };
+    int32_t count = 0;
+    double sum = 0.0;
+    enum { TIMES = 400 };
+
+    assert_int_equal(gnti_device_specs_parse(text, &specs, &count), GNT_OK);
+    assert_int_equal(gnti_virtual_create(&specs[0], 7, &v), GNT_OK);
+    for (int i = 0; i < TIMES; i++) {
+        gnti_virtual_begin(v, (const gnt_stream *)(const void *)&stream, step);
+        stream.counters[kind].bytes += bytes;
+        gnti_virtual_end(v, (const gnt_stream *)(const void *)&stream);
+        sum += gnti_virtual_take_seconds(v);
+    }
+    assert_true(fabs(*gnti_virtual_clock(v) - sum) < 1e-9 * sum);
+    gnti_virtual_free(&v);
+    gnti_free(specs);
+    return sum / TIMES;
+}
+
+static void virtual_clock_charges_work(void **state)
+{
+    const double unit = mean_seconds("cpu:clock=virtual,bytes=1e9", GNTI_OP_MAP, 1e9, 0);
+
+    (void)state;
+    assert_true(fabs(unit - 1.0) < 0.01); /* 5 % noise, 400 draws: 4 deviations of the mean */
+    assert_true(fabs(mean_seconds("cpu:clock=virtual,bytes=1e9,speed=4", GNTI_OP_MAP, 1e9, 0) - 0.25) <
+                0.0025);
+    assert_true(fabs(mean_seconds("cpu:clock=virtual,bytes=1e9,spmm=0.5", GNTI_OP_SPMM, 1e9, 0) - 2.0) <
+                0.02);
+    assert_true(fabs(mean_seconds("cpu:clock=virtual,bytes=1e9,spmm=0.5", GNTI_OP_GEMM, 1e9, 0) - 1.0) <
+                0.01);
+    assert_true(fabs(mean_seconds("cpu:clock=virtual,bytes=1e9,slow=4@20", GNTI_OP_MAP, 1e9, 19) - 1.0) <
+                0.01);
+    assert_true(fabs(mean_seconds("cpu:clock=virtual,bytes=1e9,slow=4@20", GNTI_OP_MAP, 1e9, 20) - 4.0) <
+                0.04);
+}
+
+static void paced_device_takes_longer(void **state)
+{
+    gnti_device_spec *specs = NULL;
+    gnti_virtual *v = NULL;
+    gnti_stream_head stream = { 0 };
+    int32_t count = 0;
+
+    (void)state;
+    assert_int_equal(gnti_device_specs_parse("cpu;cpu:speed=0.25", &specs, &count), GNT_OK);
+    assert_int_equal(gnti_virtual_create(&specs[1], 7, &v), GNT_OK);
+    assert_null(gnti_virtual_clock(v));
+    gnti_virtual_begin(v, (const gnt_stream *)(const void *)&stream, 0);
+    stream.counters[GNTI_OP_SPMM].seconds += 0.02; /* as if an op had taken so long */
+    gnti_virtual_end(v, (const gnt_stream *)(const void *)&stream);
+    assert_true(gnti_virtual_take_seconds(v) >= 0.06);
+    gnti_virtual_free(&v);
+    gnti_free(specs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(numbers_and_lists), cmocka_unit_test(bad_texts),
+                                        cmocka_unit_test(virtual_clock_charges_work),
+                                        cmocka_unit_test(paced_device_takes_longer) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From settings to ranks: how many, on what, over which partition. */
+#include "train/job.h"
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/team.h"
+
+#include <string.h>
+
+/* Floats of a row and of an arc of an ordinary layer: what chunks are weighed with until rates were measured. */
+static const gnti_chunk_rates plain_rates = {
+    .arc_seconds = 4e-9, .row_seconds = 4e-8, .bytes_per_row = 1024.0, .bytes_per_arc = 8.0
+};
+
+static gnt_status check_processes(const gnt_trainer_config *config, const gnti_job *job)
+{
+    gnt_status st = GNT_OK;
+    const bool given =
+        config->devices != NULL && config->devices[0] != 0 && strcmp(config->devices, "auto") != 0;
+
+    if (job->processes->size == 1)
+        return GNT_OK;
+    GNT_CHECK(!given || job->place.size == job->processes->size, GNT_ERR_USAGE,
+              "devices '%s' are %d but %d processes were started: start as many, or leave --devices out",
+              config->devices, (int)job->place.size, (int)job->processes->size);
+done:
+    return st;
+}
+
+gnt_status gnti_job_open(const gnt_trainer_config *config, gnti_job *job)
+{
+    gnt_status st = GNT_OK;
+    const bool given =
+        config->devices != NULL && config->devices[0] != 0 && strcmp(config->devices, "auto") != 0;
+
+    GNT_TRY(gnti_comm_self_create(&job->processes));
+    job->processes->time_limit = config->wait_limit;
+    GNT_TRY(gnti_device_specs_parse(config->devices, &job->place.specs, &job->place.size));
+    GNT_TRY(check_processes(config, job));
+    job->place.num_local = job->place.size;
+    if (job->processes->size > 1) {
+        if (!given) {
+            gnti_free(job->place.specs);
+            job->place.specs = NULL;
+            GNT_TRY(gnti_device_specs_parse("1", &job->place.specs, &job->place.size));
+            GNT_TRY(gnti_realloc_array(&job->place.specs, job->processes->size));
+            for (int32_t i = 1; i < job->processes->size; i++)
+                job->place.specs[i] = job->place.specs[0];
+        }
+        job->place.size = job->processes->size;
+        job->place.first = job->processes->rank;
+        job->place.num_local = 1;
+    }
+    GNT_CHECK(
+        config->source == GNTI_SOURCE_WORD_FULL || (job->place.size == 1 && config->partition == NULL),
+        GNT_ERR_UNSUPPORTED,
+        "source clusters trains on one device without a partition, not on %d ranks: leave --devices and "
+        "--partition out, or take --source full",
+        (int)job->place.size);
+done:
+    return st;
+}
+
+void gnti_job_close(gnti_job *job)
+{
+    gnti_comm_free(&job->processes);
+    gnti_partition_free(&job->partition);
+    gnti_chunk_facts_free(&job->facts);
+    gnti_placement_free(&job->place);
+    memset(job, 0, sizeof *job);
+}
+
+/* Makes one and keeps it in the run folder, so that a resumed run finds it. */
+static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config,
+                                 const char *path)
+{
+    gnt_status st = GNT_OK;
+    const gnti_partition_config how = { .method = GNTI_PART_METIS,
+                                        .num_chunks = (int32_t)config->chunks,
+                                        .tolerance = 1.05 };
+
+    GNT_TRY(gnti_partition_make(data->graph, &how, &job->partition));
+    if (path != NULL)
+        GNT_TRY(gnti_partition_write(job->partition, path));
+    gnti_log(GNT_LOG_INFO, "train", "cut the graph into %d chunks%s%s", (int)job->partition->num_chunks,
+             path != NULL ? ", kept as " : "", path != NULL ? path : "");
+done:
+    return st;
+}
+
+/* The given one, the kept one, or one that is made now. */
+static gnt_status find_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config,
+                                 const char *given, const char *kept)
+{
+    gnt_status st = GNT_OK;
+    char graph[65], content[65];
+    const bool has_kept = kept != NULL && gnti_file_exists(kept);
+
+    memcpy(graph, data->graph_sha256, sizeof graph);
+    if (graph[0] == 0 && (given != NULL || has_kept))
+        GNT_TRY(gnti_dataset_sums(data, graph, content));
+    if (given != NULL)
+        GNT_TRY(gnti_partition_read(given, graph, &job->partition));
+    else if (has_kept)
+        GNT_TRY(gnti_partition_read(kept, graph, &job->partition));
+    else if (job->place.size > 1)
+        GNT_TRY(make_partition(job, data, config, kept));
+    if (job->partition == NULL)
+        return GNT_OK;
+    if (given != NULL && kept != NULL && !has_kept) /* so that the run can go on without the option */
+        GNT_TRY(gnti_partition_write(job->partition, kept));
+    GNT_CHECK(config->chunks == 0 || config->chunks == job->partition->num_chunks, GNT_ERR_USAGE,
+              "chunks %lld is asked for but partition '%s' has %d", (long long)config->chunks,
+              given != NULL ? given : kept, (int)job->partition->num_chunks);
+    GNT_CHECK(job->place.size <= job->partition->num_chunks, GNT_ERR_USAGE,
+              "%d devices but only %d chunks: use fewer devices, or gnntrain partition --chunks %d",
+              (int)job->place.size, (int)job->partition->num_chunks, (int)job->place.size);
+done:
+    return st;
+}
+
+/* The root's, to all processes. */
+static gnt_status share_partition(gnti_job *job)
+{
+    gnt_status st = GNT_OK;
+    gnti_comm *c = job->processes;
+    int64_t head[2] = { 0 }; /* chunks (0: none), nodes */
+    int32_t *chunk_of = NULL;
+
+    if (c->size == 1)
+        return GNT_OK;
+    if (job->partition != NULL) {
+        head[0] = job->partition->num_chunks;
+        head[1] = job->partition->num_nodes;
+    }
+    GNT_TRY(gnti_comm_broadcast(c, 0, head, sizeof head));
+    if (head[0] == 0)
+        goto done;
+    if (c->rank == 0) {
+        GNT_TRY(gnti_comm_broadcast(c, 0, job->partition->chunk_of, (size_t)head[1] * sizeof *chunk_of));
+        goto done;
+    }
+    GNT_TRY(gnti_alloc_array(&chunk_of, head[1] + 1));
+    GNT_TRY(gnti_comm_broadcast(c, 0, chunk_of, (size_t)head[1] * sizeof *chunk_of));
+    GNT_TRY(gnti_partition_from_vector(head[1], (int32_t)head[0], chunk_of, "file", &job->partition));
+    chunk_of = NULL;
+done:
+    gnti_free(chunk_of);
+    return st;
+}
+
+gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config)
+{
+    gnt_status st = GNT_OK;
+    char *kept = NULL;
+    const bool given = config->partition != NULL && config->partition[0] != 0;
+
+    if (config->run != NULL)
+        GNT_TRY(gnti_path_join(config->run, GNTI_RUN_PARTITION, &kept));
+    if (job->processes->rank == 0)
+        GNT_TRY(find_partition(job, data, config, given ? config->partition : NULL, kept));
+    GNT_TRY(share_partition(job));
+done:
+    gnti_free(kept);
+    return st;
+}
+
+void gnti_placement_free(gnti_placement *place)
+{
+    gnti_free(place->specs);
+    gnti_free(place->owner);
+    memset(place, 0, sizeof *place);
+}
+
+/* From where the chunks lie. */
+static gnt_status place_again(gnti_job *job, const gnti_map_config *config, const gnti_placement *from,
+                              gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    int32_t *new_of_old = NULL;
+
+    GNT_TRY(gnti_alloc_array(&new_of_old, from->size));
+    for (int32_t d = 0; d < from->size; d++)
+        new_of_old[d] = d < job->place.size ? d : -1;
+    GNT_TRY(gnti_chunk_map_resize(job->facts, config, from->owner, new_of_old, from->size, job->place.owner,
+                                  moved));
+done:
+    gnti_free(new_of_old);
+    return st;
+}
+
+gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *speeds,
+                          const gnti_placement *from, gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    gnti_map_device *devices = NULL;
+    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 0.0, .tolerance = 0.05 };
+
+    if (job->partition == NULL)
+        return GNT_OK;
+    if (job->facts == NULL)
+        GNT_TRY(gnti_chunk_facts_make(data->graph, job->partition, &plain_rates, &job->facts));
+    GNT_TRY(gnti_alloc_array(&devices, job->place.size));
+    for (int32_t i = 0; i < job->place.size; i++)
+        devices[i] =
+            (gnti_map_device){ speeds != NULL ? speeds[i] : 1.0, (double)job->place.specs[i].memory };
+    config.devices = devices;
+    GNT_TRY(gnti_alloc_array(&job->place.owner, job->partition->num_chunks));
+    if (from != NULL && from->owner != NULL)
+        GNT_TRY(place_again(job, &config, from, moved));
+    else
+        GNT_TRY(gnti_chunk_map_first(job->facts, &config, job->place.owner));
+done:
+    gnti_free(devices);
+    return st;
+}
+
+gnt_status gnti_job_open_device(const gnti_job *job, gnt_context *ctx, int32_t rank, gnt_device **out,
+                                bool *owns)
+{
+    gnt_status st = GNT_OK;
+    const gnti_device_spec *spec = &job->place.specs[rank];
+    gnti_device_config config = *gnti_context_device_config(ctx);
+
+    *owns = job->place.size > 1 || spec->memory > 0 || spec->threads > 0;
+    if (!*owns) {
+        *out = gnti_context_device(ctx);
+        return GNT_OK;
+    }
+    if (spec->threads > 0)
+        config.num_threads = spec->threads;
+    else if (config.num_threads > 0)
+        config.num_threads =
+            config.num_threads / job->place.num_local > 1 ? config.num_threads / job->place.num_local : 1;
+    else
+        GNT_TRY(gnti_team_threads(0, job->place.num_local, &config.num_threads));
+    config.memory_limit = spec->memory;
+    GNT_TRY(gnti_device_open(spec->backend, 0, &config, out));
+done:
+    return st;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a run runs: the processes, the devices, the partition and which rank owns which chunk.
+ *
+ * One process with P devices has P ranks as threads; under an MPI launcher each process is one rank. A run with more than one
+ * rank, with a partition file, or whose run folder has one, trains over parts; any other trains on the whole graph.
+ */
+#ifndef GNTI_TRAIN_JOB_H
+#define GNTI_TRAIN_JOB_H
+
+#include "kernels/virtual.h"
+#include "partition/chunk_map.h"
+#include "train/config.h"
+
+#define GNTI_RUN_PARTITION "partition.part.h5" /* in the run folder */
+
+/* Devices and what they own. */
+typedef struct gnti_placement {
+    gnti_device_spec *specs; /* (size) one a rank of the job */
+    int32_t size, first,
+        num_local;  /* ranks of the job; those of this process are first .. first + num_local - 1 */
+    int32_t *owner; /* (K) rank of each chunk; NULL without a partition */
+} gnti_placement;
+
+typedef struct gnti_job {
+    gnti_comm *processes; /* self, or all MPI processes */
+    gnti_placement place;
+    gnti_partition *partition; /* NULL: the whole graph */
+    gnti_chunk_facts *facts;
+} gnti_job;
+
+/* Zeroed before use. Devices and processes: ERR_USAGE when they do not fit each other, with both numbers. */
+gnt_status gnti_job_open(const gnt_trainer_config *config, gnti_job *job);
+void gnti_job_close(gnti_job *job);
+
+/* The partition: config->partition, else RUN/partition.part.h5 when it is there, else one that is made now (and kept there)
+ * when the job has more than one rank. Every process calls it. */
+gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config);
+
+/* Which rank owns which chunk, on devices of these speeds (NULL: equal): the first map, or from an older placement with few
+ * bytes moved (device d of it is d now, or leaves). moved may be NULL. */
+gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *speeds,
+                          const gnti_placement *from, gnti_moves *moved);
+void gnti_placement_free(gnti_placement *place);
+
+/* Opens a rank's device. One plain device is the context's own, which is then not closed by the rank. */
+gnt_status gnti_job_open_device(const gnti_job *job, gnt_context *ctx, int32_t rank, gnt_device **out,
+                                bool *owns);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each rank needs before the first epoch: device, communicator, its rows of the data, source, parameters, the program of
+ * a step and the one that evaluates. A job without a partition has one rank, which works on the whole dataset as it lies.
+ */
+#include "train/trainer_state.h"
+
+#include "base/alloc.h"
+
+const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *rank)
+{
+    return rank->rows != NULL ? &rank->features.x : &tr->prepared.features.x;
+}
+
+static gnt_status make_arrays(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_calloc_array(&rank->stats, 4 * (int64_t)tr->num_members));
+    GNT_TRY(gnti_calloc_array(&rank->bad, tr->num_members));
+    GNT_TRY(gnti_calloc_array(&rank->live, tr->num_members));
+done:
+    return st;
+}
+
+/* Own rows as the model sees them, with their loss weights. */
+static gnt_status make_local(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+    const gnti_local_config config = { .partition = tr->job.partition,
+                                       .owner = tr->job.place.owner,
+                                       .num_ranks = tr->job.place.size,
+                                       .split = tr->config.split };
+
+    GNT_TRY(gnti_local_data_make(tr->data, &config, rank->rank, &rank->rows));
+    GNT_TRY(gnti_model_features_make(&rank->rows->x, tr->config.normalize_features == 1, &rank->features));
+    GNT_TRY(gnti_alloc_array(&rank->weight, rank->rows->num_own + 1));
+    for (int64_t r = 0; r < rank->rows->num_own; r++)
+        rank->weight[r] = tr->prepared.weight[rank->rows->part->ids[r]];
+    GNT_TRY(gnti_alloc_array(&rank->logits, rank->rows->num_own * tr->data->y.num_classes + 1));
+    rank->dist = (gnti_dist_config){ .comm = rank->comm,
+                                     .strategy = (gnti_strategy)tr->config.strategy,
+                                     .wire = (gnti_wire)tr->config.wire,
+                                     .clock = rank->clock };
+done:
+    return st;
+}
+
+static gnt_status make_part_source(const gnt_trainer *tr, gnti_rank *rank)
+{
+    const gnti_source_part_data data = { .local = rank->rows,
+                                         .x = &rank->features.x,
+                                         .weight = rank->weight,
+                                         .num_adjs = gnt_model_num_layers(tr->model),
+                                         .comm = rank->comm };
+
+    return gnti_source_create_part(&data, &rank->source);
+}
+
+static gnt_status make_source(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+    const gnt_dataset *d = tr->data;
+    const gnti_split *split = tr->prepared.split;
+    const gnti_source_data data = { .graph = d->graph,
+                                    .x = &tr->prepared.features.x,
+                                    .labels = d->y.class_of,
+                                    .target = d->y.rows,
+                                    .num_classes = d->y.num_classes,
+                                    .weight = tr->prepared.weight,
+                                    .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
+                                    .num_nodes = split->num_nodes[GNTI_TRAIN],
+                                    .num_adjs = gnt_model_num_layers(tr->model) };
+
+    if (rank->rows != NULL)
+        GNT_TRY(make_part_source(tr, rank));
+    else if (tr->config.source == GNTI_SOURCE_WORD_CLUSTERS)
+        GNT_TRY(gnti_source_create_clusters(&data, tr->config.clusters, tr->config.clusters_per_batch,
+                                            &rank->source));
+    else
+        GNT_TRY(gnti_source_create_full(&data, &rank->source));
+done:
+    return st;
+}
+
+static gnt_status make_params(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_params_create(tr->model, rank->device, tr->num_members,
+                               tr->config.optimizer == GNTI_TRAIN_SGD ? 1 : 2, &rank->params));
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        GNT_TRY(gnti_params_init_member(rank->params, m, tr->seeds[m]));
+        GNT_TRY(
+            gnti_params_keep_best(rank->params, m)); /* the block is there from the start, for checkpoints */
+    }
+done:
+    return st;
+}
+
+/* The one batch of a full source is bound now, so that evaluation finds what is computed once and need not keep it twice. */
+static gnt_status bind_whole(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+    gnti_source_batch batch;
+
+    if (tr->config.source != GNTI_SOURCE_WORD_FULL)
+        return GNT_OK;
+    gnti_source_begin(rank->source, 0, 0);
+    if (gnti_source_next(rank->source, &batch)) {
+        GNT_TRY(gnti_program_bind(rank->program, &batch.bind));
+        rank->bound = true;
+    }
+    GNT_TRY(gnti_source_status(rank->source));
+done:
+    return st;
+}
+
+static gnt_status make_evaluator(const gnt_trainer *tr, gnti_rank *rank)
+{
+    const gnti_evaluator_config config = { .ctx = tr->ctx,
+                                           .device = rank->device,
+                                           .model = tr->model,
+                                           .params = rank->params,
+                                           .num_members = tr->num_members,
+                                           .graph = tr->data->graph,
+                                           .whole = gnti_source_whole(rank->source),
+                                           .x = gnti_rank_features(tr, rank),
+                                           .part = rank->rows != NULL ? rank->rows->part : NULL,
+                                           .dist = &rank->dist,
+                                           .disabled_passes = tr->disabled_passes,
+                                           .choices = tr->choices,
+                                           .share = rank->program };
+
+    return gnti_evaluator_create(&config, &rank->evaluator);
+}
+
+/* On the rank's thread, which touches its memory first. */
+static gnt_status make_rank(gnti_rank *rank, void *user)
+{
+    gnt_status st = GNT_OK;
+    const gnt_trainer *tr = user;
+
+    GNT_TRY(gnti_job_open_device(&tr->job, tr->ctx, rank->rank, &rank->device, &rank->owns_device));
+    GNT_TRY(gnti_sync_create("bsp", rank->comm, &rank->sync));
+    GNT_TRY(make_arrays(tr, rank));
+    if (tr->job.partition != NULL)
+        GNT_TRY(make_local(tr, rank));
+    GNT_TRY(make_source(tr, rank));
+    GNT_TRY(make_params(tr, rank));
+    GNT_TRY(gnti_rank_compile(tr, rank));
+    GNT_TRY(bind_whole(tr, rank));
+    GNT_TRY(make_evaluator(tr, rank));
+done:
+    return st;
+}
+
+/* One communicator a rank: threads of this process, or the process' own. */
+static gnt_status make_comms(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_comm **comms = NULL;
+    const gnti_job *job = &tr->job;
+
+    GNT_TRY(gnti_calloc_array(&comms, job->place.num_local));
+    if (job->processes->size > 1)
+        GNT_TRY(gnti_comm_split(job->processes, 0, job->processes->rank, &comms[0]));
+    else if (job->place.num_local > 1)
+        GNT_TRY(gnti_comm_threads_create(job->place.num_local, comms));
+    else
+        GNT_TRY(gnti_comm_self_create(&comms[0]));
+    for (int32_t i = 0; i < job->place.num_local; i++) {
+        gnti_rank *rank = gnti_ranks_at(tr->ranks, i);
+
+        rank->comm = comms[i];
+        rank->comm->time_limit = tr->config.wait_limit;
+        GNT_TRY(gnti_virtual_create(&job->place.specs[job->place.first + i],
+                                    (uint64_t)tr->config.seed + (uint64_t)i, &rank->clock));
+        rank->comm->virtual_seconds = gnti_virtual_clock(rank->clock);
+    }
+done:
+    gnti_free(comms);
+    return st;
+}
+
+gnt_status gnti_trainer_make_ranks(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_ranks_create(tr->job.place.num_local, tr->job.place.first, tr->job.place.size, &tr->ranks));
+    tr->lead = gnti_ranks_at(tr->ranks, 0);
+    GNT_TRY(make_comms(tr));
+    GNT_TRY(gnti_ranks_each(tr->ranks, make_rank, tr));
+    if (tr->choices == NULL)
+        GNT_TRY(gnti_program_get_choices(tr->lead->program, &tr->choices));
+done:
+    return st;
+}

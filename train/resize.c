@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same run on other devices: new ranks are made beside the old ones, get their weights and moments, and take over. Nothing
+ * else is by rank, random numbers are counters, and chunks keep their order in every sum, so the loss curve stays.
+ */
+#include "train/run_folder.h"
+
+#include "base/alloc.h"
+
+/* Lays tr->job's ranks out anew. On failure the old ranks are back. */
+static gnt_status make_new_ranks(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    gnti_trainer_state state = { 0 };
+    gnti_ranks *old = tr->ranks;
+    gnti_rank *old_lead = tr->lead;
+
+    GNT_TRY(gnti_trainer_read_state(tr, &state));
+    tr->ranks = NULL;
+    GNT_TRY(gnti_trainer_make_ranks(tr));
+    GNT_TRY(gnti_trainer_write_state(tr, &state));
+    gnti_ranks_free(&old);
+done:
+    if (old != NULL) {
+        gnti_ranks_free(&tr->ranks);
+        tr->ranks = old;
+        tr->lead = old_lead;
+    }
+    gnti_trainer_free_state(&state);
+    return st;
+}
+
+static gnt_status check(const gnt_trainer *tr, const char *devices)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(tr != NULL && devices != NULL, GNT_ERR_ARG, "trainer and devices must not be NULL");
+    GNT_CHECK(tr->status == GNT_OK && !tr->finished, GNT_ERR_STATE,
+              "the run has failed, stopped or is finished");
+    GNT_CHECK(tr->position == 0, GNT_ERR_STATE, "epoch %lld is cut: resize between epochs",
+              (long long)tr->epoch + 1);
+    GNT_CHECK(
+        tr->job.processes->size == 1, GNT_ERR_UNSUPPORTED,
+        "%d MPI processes cannot be resized: stop the run and start it with as many processes as wanted",
+        (int)tr->job.processes->size);
+    GNT_CHECK(tr->config.source == GNTI_SOURCE_WORD_FULL, GNT_ERR_UNSUPPORTED,
+              "source clusters trains on one device");
+    GNT_CHECK(
+        tr->job.partition != NULL || gnti_context_determinism(tr->ctx) != GNTI_DET_BITWISE, GNT_ERR_USAGE,
+        "the run trains on the whole graph, cutting it now would change bits: start it with --partition");
+done:
+    return st;
+}
+
+gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t num_specs,
+                             const double *speeds, gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    gnti_placement old = tr->job.place;
+    const bool had_partition = tr->job.partition != NULL;
+
+    tr->job.place = (gnti_placement){ .specs = specs, .size = num_specs, .num_local = num_specs };
+    GNT_TRY(gnti_job_find_partition(&tr->job, tr->data, &tr->config));
+    GNT_TRY(gnti_job_place(&tr->job, tr->data, speeds, &old, moved));
+    GNT_TRY(make_new_ranks(tr));
+    gnti_placement_free(&old);
+done:
+    if (st != GNT_OK) { /* everything as it was */
+        gnti_placement_free(&tr->job.place);
+        tr->job.place = old;
+        if (!had_partition) {
+            gnti_partition_free(&tr->job.partition);
+            gnti_chunk_facts_free(&tr->job.facts);
+        }
+    }
+    return st;
+}
+
+gnt_status gnt_trainer_resize(gnt_trainer *tr, const char *devices)
+{
+    gnt_status st = GNT_OK;
+    gnti_moves moved = { 0 };
+    gnti_device_spec *specs = NULL;
+    int32_t num_specs = 0, before = 0;
+
+    GNT_TRY(check(tr, devices));
+    GNT_TRY(gnti_device_specs_parse(devices, &specs, &num_specs));
+    before = tr->job.place.size;
+    GNT_TRY(gnti_trainer_move(tr, specs, num_specs, NULL, &moved));
+    if (tr->run != NULL)
+        GNT_TRY(gnti_run_log(tr->run, "after epoch %lld: %d devices instead of %d, %d chunks moved",
+                             (long long)tr->epoch, (int)num_specs, (int)before, (int)moved.num_chunks));
+done:
+    return st;
+}
