@@ -139,14 +139,15 @@ static void measure_row(gnti_quality *q, int64_t *seen, const int32_t *chunk_of,
             continue;
         seen[r] = row + 1;
         q->halo[r]++;
+        q->sent[p]++;
         q->volume++;
         if (q->send != NULL)
             q->send[(int64_t)p * q->num_parts + r]++;
     }
 }
 
-static gnt_status measure(gnti_arc_stream *stream, const int32_t *chunk_of, int32_t num_chunks,
-                          gnti_quality **out)
+static gnt_status measure(gnti_arc_stream *stream, const char *split, const int32_t *chunk_of,
+                          int32_t num_chunks, gnti_quality **out)
 {
     gnt_status st = GNT_OK;
     const gnti_arc_stream_facts *facts = gnti_arc_stream_get_facts(stream);
@@ -157,7 +158,7 @@ static gnt_status measure(gnti_arc_stream *stream, const int32_t *chunk_of, int3
 
     GNT_TRY(gnti_quality_alloc(num_chunks, &q));
     GNT_TRY(gnti_calloc_array(&seen, num_chunks));
-    GNT_TRY(gnti_arc_stream_read_train(stream, NULL, &train));
+    GNT_TRY(gnti_arc_stream_read_train(stream, split, &train));
     gnti_arc_stream_rewind(stream);
     while (gnti_arc_stream_next(stream, &b)) {
         for (int64_t r = 0; r < b.num_rows; r++) {
@@ -271,7 +272,7 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
     GNT_TRY(gnti_arc_stream_open(dataset_path, &stream));
     GNT_TRY(gnti_alloc_array(&chunk_of, gnti_arc_stream_get_facts(stream)->num_nodes));
     GNT_TRY(make_vector(stream, config, &t, chunk_of, &num_passes));
-    GNT_TRY(measure(stream, chunk_of, t->num_chunks, &q));
+    GNT_TRY(measure(stream, config->split, chunk_of, t->num_chunks, &q));
     GNT_TRY(gnti_arc_stream_read_origin(stream, &origin));
     GNT_TRY(gnti_vector_to_source(gnti_arc_stream_get_facts(stream)->num_nodes, origin, &chunk_of));
     GNT_TRY(gnti_partition_finish(gnti_arc_stream_get_facts(stream)->num_nodes, t, chunk_of,

@@ -30,6 +30,7 @@ void gnti_quality_free(gnti_quality **quality)
     gnti_free(q->arcs);
     gnti_free(q->halo);
     gnti_free(q->train);
+    gnti_free(q->sent);
     gnti_free(q->send);
     gnti_free(q);
     *quality = NULL;
@@ -66,6 +67,7 @@ static void count_row(counter *c, int64_t v)
             continue;
         c->seen[r] = v + 1;
         q->halo[r]++;
+        q->sent[p]++;
         q->volume++;
         if (q->send != NULL)
             q->send[(int64_t)p * q->num_parts + r]++;
@@ -83,6 +85,7 @@ gnt_status gnti_quality_alloc(int32_t num_parts, gnti_quality **out)
     GNT_TRY(gnti_calloc_array(&q->arcs, num_parts));
     GNT_TRY(gnti_calloc_array(&q->halo, num_parts));
     GNT_TRY(gnti_calloc_array(&q->train, num_parts));
+    GNT_TRY(gnti_calloc_array(&q->sent, num_parts));
     if (num_parts <= MAX_SEND_PARTS)
         GNT_TRY(gnti_calloc_array(&q->send, (int64_t)num_parts * num_parts));
     *out = q;
@@ -157,6 +160,7 @@ gnt_status gnti_quality_to_json(const gnti_quality *q, gnti_json **out)
     } lists[] = { { "nodes", "balance_nodes", q->rows },
                   { "arcs", "balance_arcs", q->arcs },
                   { "halo", "balance_halo", q->halo },
+                  { "sent", "balance_sent", q->sent },
                   { "train_nodes", "balance_train_nodes", q->train } };
     int64_t num_nodes = 0, empty = 0;
 
@@ -171,9 +175,9 @@ gnt_status gnti_quality_to_json(const gnti_quality *q, gnti_json **out)
     GNT_TRY(gnti_json_set_int(json, "volume", q->volume));
     GNT_TRY(gnti_json_set_number(json, "replication",
                                  num_nodes > 0 ? (double)q->volume / (double)num_nodes : 0.0));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         GNT_TRY(gnti_json_set_number(json, lists[i].balance, skew(lists[i].values, q->num_parts)));
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         GNT_TRY(gnti_json_set_ints(json, lists[i].name, lists[i].values, q->num_parts));
     if (q->send != NULL)
         GNT_TRY(send_to_json(q, json));

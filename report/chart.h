@@ -69,6 +69,27 @@ typedef struct gnti_bar_chart {
 /* Horizontal bars from zero, each with its value behind it. */
 gnt_status gnti_chart_bars(const gnti_bar_chart *chart, gnti_svg *out);
 
+/* Upright columns from zero, side by side, for many values: each a number of the x axis (0, 1, ...). A dashed line shows their
+ * mean, where there is one. */
+typedef struct gnti_column_chart {
+    const char *title, *subtitle, *x_label;
+    const double *values; /* NaN leaves a gap */
+    int32_t count, color;
+    int32_t width, height; /* 0: 420 x 200 */
+} gnti_column_chart;
+
+gnt_status gnti_chart_columns(const gnti_column_chart *chart, gnti_svg *out);
+
+/* A matrix as shades, white for 0 and darkest for the largest value. More than 256 rows or columns are drawn in blocks, each
+ * as dark as its sum. */
+typedef struct gnti_heat_chart {
+    const char *title, *subtitle, *x_label, *y_label;
+    const double *values; /* (side, side) by row; NaN and negative ones count as 0 */
+    int32_t side;
+} gnti_heat_chart;
+
+gnt_status gnti_chart_heat(const gnti_heat_chart *chart, gnti_svg *out);
+
 /* Several charts in one document, row by row in `columns` columns. */
 gnt_status gnti_figure(const gnti_svg *charts, int32_t num_charts, int32_t columns, gnti_svg *out);
 

@@ -42,15 +42,6 @@ static int64_t row_total(const gnti_confusion_chart *c, int32_t row)
     return total;
 }
 
-/* White to the first colour of the palette. */
-static void shade(double share, char out[8])
-{
-    const double s = sqrt(fmin(fmax(share, 0.0), 1.0)); /* small shares stay visible */
-
-    snprintf(out, 8, "#%02x%02x%02x", (unsigned)lround(247.0 - s * 247.0),
-             (unsigned)lround(249.0 - s * (249.0 - 92.0)), (unsigned)lround(252.0 - s * (252.0 - 158.0)));
-}
-
 static void draw_cell(gnti_text *t, const matrix_frame *f, int32_t row, int32_t column, int64_t count,
                       int64_t total)
 {
@@ -58,7 +49,7 @@ static void draw_cell(gnti_text *t, const matrix_frame *f, int32_t row, int32_t 
     const double x = f->left + f->cell * column, y = f->top + f->cell * row;
     char color[8], number[24];
 
-    shade(share, color);
+    gnti_shade(sqrt(fmin(fmax(share, 0.0), 1.0)), color); /* small shares stay visible */
     gnti_svg_rect(t, x, y, f->cell - 1.0, f->cell - 1.0, 0.0, color);
     snprintf(number, sizeof number, "%lld", (long long)count);
     if (count != 0 && gnti_text_width(number, f->font) < f->cell - 2.0)

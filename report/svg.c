@@ -194,3 +194,11 @@ void gnti_shorten(const char *text, int32_t max_letters, char out[GNTI_SHORT_BYT
     snprintf(out, GNTI_SHORT_BYTES, "%.*s%s", (int)bytes, text,
              cut || text[bytes] != '\0' ? "\xe2\x80\xa6" : "");
 }
+
+void gnti_shade(double strength, char out[8])
+{
+    const double s = fmin(fmax(strength, 0.0), 1.0);
+
+    snprintf(out, 8, "#%02x%02x%02x", (unsigned)lround(247.0 - s * 247.0),
+             (unsigned)lround(249.0 - s * (249.0 - 92.0)), (unsigned)lround(252.0 - s * (252.0 - 158.0)));
+}

@@ -37,6 +37,9 @@ void gnti_svg_rect(gnti_text *t, double x, double y, double width, double height
 /* Colours that stay apart for colour-blind eyes (Okabe, Ito 2008); the index wraps. */
 const char *gnti_palette(int32_t index);
 
+/* White (0) to dark blue (1), as "#f7f9fc". */
+void gnti_shade(double strength, char out[8]);
+
 /* Letters of a UTF-8 text, and about how wide they are at a font size. */
 int32_t gnti_text_letters(const char *text);
 double gnti_text_width(const char *text, int32_t size);

@@ -272,6 +272,46 @@ static void bars_show_value_and_deviation(void **state)
     gnti_svg_free(&svg);
 }
 
+static void columns_and_shades_take_any_values(void **state)
+{
+    const double values[] = { 3.0, nan_, 0.0, 5.0, 1e308 };
+    const double odd[] = { -1.0, nan_, 4.0, 0.0 };
+    gnti_column_chart columns = {
+        .title = "<a>", .subtitle = "b", .x_label = "chunk", .values = values, .count = 4
+    };
+    gnti_heat_chart heat = {
+        .title = "rows & sent", .x_label = "to", .y_label = "from", .values = odd, .side = 2
+    };
+    gnti_svg svg = { 0 };
+    double *large = NULL;
+
+    (void)state;
+    for (int32_t count = 0; count <= 5; count++) {
+        columns.count = count;
+        gnt_assert_ok(gnti_chart_columns(&columns, &svg));
+        assert_sound(&svg);
+        assert_true((strstr(svg.text, "no values") != NULL) == (count == 0));
+        gnti_svg_free(&svg);
+    }
+    gnt_assert_ok(gnti_chart_heat(&heat, &svg));
+    assert_sound(&svg);
+    assert_non_null(strstr(svg.text, "#005c9e")); /* the largest value, darkest */
+    gnti_svg_free(&svg);
+    heat.side = 0;
+    gnt_assert_ok(gnti_chart_heat(&heat, &svg));
+    assert_sound(&svg);
+    gnti_svg_free(&svg);
+    gnt_assert_ok(gnti_calloc_array(&large, 600 * 600));
+    large[599 * 600 + 599] = 1.0;
+    heat.values = large;
+    heat.side = 600;
+    GNT_BRUTAL(gnti_chart_heat(&heat, &svg));
+    assert_sound(&svg);
+    assert_non_null(strstr(svg.text, "#005c9e"));
+    gnti_svg_free(&svg);
+    gnti_free(large);
+}
+
 static void ticks_are_round(void **state)
 {
     gnti_axis a = gnti_axis_begin(false, false);
@@ -356,6 +396,7 @@ int main(void)
         cmocka_unit_test(the_same_input_gives_the_same_bytes),
         cmocka_unit_test(confusion_shades_by_row),
         cmocka_unit_test(bars_show_value_and_deviation),
+        cmocka_unit_test(columns_and_shades_take_any_values),
         cmocka_unit_test(ticks_are_round),
         cmocka_unit_test(pages_survive_every_failing_allocation),
     };
