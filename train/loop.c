@@ -58,6 +58,7 @@ static gnt_status rank_epoch(gnti_rank *rank, void *user)
     int64_t step = tr->step;
     bool stop = false;
 
+    (void)gnti_virtual_take_seconds(rank->clock); /* of evaluation */
     gnti_source_begin(rank->source, tr->epoch, tr->position);
     while (!stop && gnti_source_next(rank->source, &batch)) {
         GNT_TRY(gnti_rank_step(tr, rank, &batch, step));
@@ -65,6 +66,7 @@ static gnt_status rank_epoch(gnti_rank *rank, void *user)
         GNT_TRY(gnti_sync_merge(rank->sync, step++, &stop));
     }
     GNT_TRY(gnti_source_status(rank->source));
+    rank->seconds = gnti_virtual_take_seconds(rank->clock);
     if (rank == tr->lead) {
         call->step = step;
         call->position = gnti_source_position(rank->source);
@@ -222,6 +224,7 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
         if (is_due(tr))
             GNT_TRY(gnti_checkpoint_save(tr));
     }
+    GNT_TRY(gnti_trainer_rebalance(tr));
     hand_out(&s, stats);
 done:
     if (st != GNT_OK && st != GNT_STOPPED)

@@ -5,6 +5,7 @@
 #include "train/trainer_state.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *rank)
 {
@@ -155,7 +156,7 @@ done:
 }
 
 /* One communicator a rank: threads of this process, or the process' own. */
-static gnt_status make_comms(gnt_trainer *tr)
+static gnt_status make_comms(gnt_trainer *tr, gnti_ranks *from)
 {
     gnt_status st = GNT_OK;
     gnti_comm **comms = NULL;
@@ -174,7 +175,13 @@ static gnt_status make_comms(gnt_trainer *tr)
         rank->comm = comms[i];
         rank->comm->time_limit = tr->config.wait_limit;
         GNT_TRY(gnti_virtual_create(&job->place.specs[job->place.first + i],
-                                    (uint64_t)tr->config.seed + (uint64_t)i, &rank->clock));
+                                    (uint64_t)(tr->config.seed + job->place.first + i), &rank->clock));
+        if (from != NULL) { /* goes on where it was; a failed move swaps back */
+            gnti_virtual *fresh = rank->clock;
+
+            rank->clock = gnti_ranks_at(from, i)->clock;
+            gnti_ranks_at(from, i)->clock = fresh;
+        }
         rank->comm->virtual_seconds = gnti_virtual_clock(rank->clock);
     }
 done:
@@ -182,16 +189,18 @@ done:
     return st;
 }
 
-gnt_status gnti_trainer_make_ranks(gnt_trainer *tr)
+gnt_status gnti_trainer_make_ranks(gnt_trainer *tr, gnti_ranks *from)
 {
     gnt_status st = GNT_OK;
+    const double begin = gnti_clock_seconds();
 
     GNT_TRY(gnti_ranks_create(tr->job.place.num_local, tr->job.place.first, tr->job.place.size, &tr->ranks));
     tr->lead = gnti_ranks_at(tr->ranks, 0);
-    GNT_TRY(make_comms(tr));
+    GNT_TRY(make_comms(tr, from));
     GNT_TRY(gnti_ranks_each(tr->ranks, make_rank, tr));
     if (tr->choices == NULL)
         GNT_TRY(gnti_program_get_choices(tr->lead->program, &tr->choices));
+    tr->setup_seconds = gnti_clock_seconds() - begin;
 done:
     return st;
 }

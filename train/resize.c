@@ -6,8 +6,16 @@
 
 #include "base/alloc.h"
 
+static void swap_clocks(gnti_rank *a, gnti_rank *b)
+{
+    gnti_virtual *clock = a->clock;
+
+    a->clock = b->clock;
+    b->clock = clock;
+}
+
 /* Lays tr->job's ranks out anew. On failure the old ranks are back. */
-static gnt_status make_new_ranks(gnt_trainer *tr)
+static gnt_status make_new_ranks(gnt_trainer *tr, bool same_devices)
 {
     gnt_status st = GNT_OK;
     gnti_trainer_state state = { 0 };
@@ -16,11 +24,13 @@ static gnt_status make_new_ranks(gnt_trainer *tr)
 
     GNT_TRY(gnti_trainer_read_state(tr, &state));
     tr->ranks = NULL;
-    GNT_TRY(gnti_trainer_make_ranks(tr));
+    GNT_TRY(gnti_trainer_make_ranks(tr, same_devices ? old : NULL));
     GNT_TRY(gnti_trainer_write_state(tr, &state));
     gnti_ranks_free(&old);
 done:
     if (old != NULL) {
+        for (int32_t i = 0; same_devices && tr->ranks != NULL && i < gnti_ranks_local(old); i++)
+            swap_clocks(gnti_ranks_at(tr->ranks, i), gnti_ranks_at(old, i));
         gnti_ranks_free(&tr->ranks);
         tr->ranks = old;
         tr->lead = old_lead;
@@ -56,12 +66,14 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
 {
     gnt_status st = GNT_OK;
     gnti_placement old = tr->job.place;
-    const bool had_partition = tr->job.partition != NULL;
+    const bool had_partition = tr->job.partition != NULL, processes = tr->job.processes->size > 1;
 
-    tr->job.place = (gnti_placement){ .specs = specs, .size = num_specs, .num_local = num_specs };
+    tr->job.place = (gnti_placement){
+        .specs = specs, .size = num_specs, .first = old.first, .num_local = processes ? 1 : num_specs
+    };
     GNT_TRY(gnti_job_find_partition(&tr->job, tr->data, &tr->config));
     GNT_TRY(gnti_job_place(&tr->job, tr->data, speeds, &old, moved));
-    GNT_TRY(make_new_ranks(tr));
+    GNT_TRY(make_new_ranks(tr, speeds != NULL));
     gnti_placement_free(&old);
 done:
     if (st != GNT_OK) { /* everything as it was */
@@ -86,6 +98,7 @@ gnt_status gnt_trainer_resize(gnt_trainer *tr, const char *devices)
     GNT_TRY(gnti_device_specs_parse(devices, &specs, &num_specs));
     before = tr->job.place.size;
     GNT_TRY(gnti_trainer_move(tr, specs, num_specs, NULL, &moved));
+    GNT_TRY(gnti_trainer_watch(tr));
     if (tr->run != NULL)
         GNT_TRY(gnti_run_log(tr->run, "after epoch %lld: %d devices instead of %d, %d chunks moved",
                              (long long)tr->epoch, (int)num_specs, (int)before, (int)moved.num_chunks));

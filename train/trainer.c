@@ -149,7 +149,8 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     GNT_TRY(find_checkpoint(tr, &found));
     GNT_TRY(gnti_trainer_share_choices(tr));
     GNT_TRY(gnti_job_place(&tr->job, data, NULL, NULL, NULL));
-    GNT_TRY(gnti_trainer_make_ranks(tr));
+    GNT_TRY(gnti_trainer_make_ranks(tr, NULL));
+    GNT_TRY(gnti_trainer_watch(tr));
     GNT_TRY(start_run(tr, found));
     *out = tr;
     tr = NULL;
@@ -170,6 +171,9 @@ void gnt_trainer_free(gnt_trainer **trainer)
     *trainer = NULL;
     gnti_ranks_free(&tr->ranks);
     gnti_job_close(&tr->job);
+    gnti_drift_free(&tr->drift);
+    gnti_free(tr->rank_seconds);
+    gnti_free(tr->rank_work);
     gnti_run_free(&tr->run);
     gnti_metric_scratch_free(&tr->scratch);
     gnti_prepared_free(&tr->prepared);

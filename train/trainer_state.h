@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "train/drift.h"
 #include "train/job.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
@@ -38,8 +39,11 @@ struct gnt_trainer {
 
     gnti_job job;
     gnti_ranks *ranks;
-    gnti_rank *lead; /* the first of this process: weights are the same on all of them */
-    char *choices;   /* of the checkpoint or of this run's planning */
+    gnti_drift *drift;                /* NULL: chunks stay where they are */
+    double *rank_seconds, *rank_work; /* (size) of the newest epoch; with drift */
+    double setup_seconds;             /* that making the ranks took */
+    gnti_rank *lead;                  /* the first of this process: weights are the same on all of them */
+    char *choices;                    /* of the checkpoint or of this run's planning */
 
     uint64_t *seeds;       /* (M) */
     uint8_t *live;         /* (M) who trains in this epoch */
@@ -73,7 +77,8 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank);
 gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step);
 
 /* rank_setup.c: devices, communicators, parts, sources, parameters and programs of all ranks */
-gnt_status gnti_trainer_make_ranks(gnt_trainer *tr);
+/* from: ranks whose devices are the same ones, so that their clocks go on, or NULL. */
+gnt_status gnti_trainer_make_ranks(gnt_trainer *tr, gnti_ranks *from);
 /* What a rank binds as x. */
 const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *rank);
 
@@ -103,10 +108,15 @@ gnt_status gnti_trainer_read_state(gnt_trainer *tr, gnti_trainer_state *state);
 gnt_status gnti_trainer_write_state(gnt_trainer *tr, gnti_trainer_state *state);
 void gnti_trainer_free_state(gnti_trainer_state *state);
 
-/* resize.c: the run goes on on these devices (taken over, whatever comes), of these speeds (NULL: equal). On failure the
- * trainer is as before. */
+/* resize.c: the run goes on on these devices (taken over, whatever comes). speeds: measured ones of the same
+ * devices, NULL: other devices, of equal speeds until they are measured. On failure the trainer is as before. */
 gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t num_specs,
                              const double *speeds, gnti_moves *moved);
+
+/* rebalance.c: what watching needs for the devices that there are; after an epoch, chunks move when seconds have drifted.
+ * Every process calls them. */
+gnt_status gnti_trainer_watch(gnt_trainer *tr);
+gnt_status gnti_trainer_rebalance(gnt_trainer *tr);
 
 /* loop.c */
 bool gnti_trainer_stopping(gnt_trainer *tr);
