@@ -32,6 +32,11 @@ typedef struct log_levels {
 
 static const char *const level_names[] = { "error", "warn", "info", "debug", "trace" };
 
+/* Those that log: the folders of the library (the gate compares), and the command. */
+static const char *const module_names[] = { "base", "report", "graph",   "kernels", "datasets", "partition",
+                                            "dist", "nn",     "sampler", "train",   "ensemble", "cli" };
+enum { NUM_MODULES = sizeof module_names / sizeof module_names[0] };
+
 static pthread_mutex_t g_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t g_environment_once = PTHREAD_ONCE_INIT;
 static gnt_log_callback g_callback;
@@ -66,6 +71,24 @@ done:
     return st;
 }
 
+static gnt_status check_module(const char *name)
+{
+    gnt_status st = GNT_OK;
+    const char *near = gnti_name_nearest(module_names, NUM_MODULES, name);
+
+    for (int i = 0; i < NUM_MODULES; i++)
+        if (strcmp(module_names[i], name) == 0)
+            return GNT_OK;
+    GNT_CHECK(near == NULL, GNT_ERR_USAGE, "'%s' is no log module, did you mean '%s'?", name, near);
+    GNT_FAIL(GNT_ERR_USAGE,
+             "'%s' is no log module: there are base, report, graph, kernels, datasets, partition, dist, nn, "
+             "sampler, "
+             "train, ensemble, cli",
+             name);
+done:
+    return st;
+}
+
 static gnt_status parse_part(const char *part, size_t length, log_levels *out)
 {
     gnt_status st = GNT_OK;
@@ -81,6 +104,7 @@ static gnt_status parse_part(const char *part, size_t length, log_levels *out)
     GNT_CHECK(out->num_modules < MAX_MODULES, GNT_ERR_LIMIT, "more than %d modules with a log level",
               MAX_MODULES);
     memcpy(m.module, part, name);
+    GNT_TRY(check_module(m.module));
     GNT_TRY(parse_level(equals + 1, length - name - 1, &m.level));
     out->modules[out->num_modules++] = m;
 done:

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,10 +22,11 @@ static gnt_status run_facts(const char *run, gntx_json **out)
 
     if (snprintf(path, sizeof path, "%s/summary.json", run) >= (int)sizeof path)
         return gntx_fail(GNT_ERR_USAGE, "the name of the run folder is too long");
-    return access(path, F_OK) == 0 ? gntx_json_read(path, out) : gntx_model_card(run, out);
+    return access(path, F_OK) == 0 ? gntx_run_facts(run, out) : gntx_model_card(run, out);
 }
 
-/* A file is a dataset or a checkpoint; what is neither gets the error of the dataset's reader. */
+/* A file is a dataset or a checkpoint; what is neither gets the error of the dataset's reader, and a damaged checkpoint
+ * that of its own. */
 static gnt_status file_facts(gnt_context *ctx, const char *path, gntx_json **out)
 {
     gnt_status st = GNT_OK;
@@ -34,7 +36,9 @@ static gnt_status file_facts(gnt_context *ctx, const char *path, gntx_json **out
     st = gnt_dataset_open(ctx, path, &data);
     if (st == GNT_ERR_FORMAT) {
         snprintf(first, sizeof first, "%s", gnt_last_error());
-        return gntx_model_card(path, out) == GNT_OK ? GNT_OK : gntx_fail(st, "%s", first);
+        if (gntx_model_card(path, out) == GNT_OK)
+            return GNT_OK;
+        return strstr(first, "'gnntrain-checkpoint'") != NULL ? st : gntx_fail(st, "%s", first);
     }
     GNT_TRY(st);
     GNT_TRY(gntx_dataset_info(data, out));

@@ -25,6 +25,15 @@ if(TARGET gnntrain-cli)
       COMMAND ${speak} --man > gnntrain.1
       COMMAND ${speak} --completion > gnntrain.bash)
     add_custom_target(gnntrain-manual ALL DEPENDS gnntrain.1 gnntrain.bash)
+    install(CODE "
+      if(NOT EXISTS \"${CMAKE_BINARY_DIR}/gnntrain.1\" OR NOT EXISTS \"${CMAKE_BINARY_DIR}/gnntrain.bash\")
+        message(STATUS \"building what only the command was built for so far: man page and completion\")
+        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target gnntrain-manual
+          RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+        if(failed)
+          message(FATAL_ERROR \"man page and completion are not built: cmake --build ${CMAKE_BINARY_DIR}\\n\${said}\")
+        endif()
+      endif()")
     install(FILES ${CMAKE_BINARY_DIR}/gnntrain.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${CMAKE_BINARY_DIR}/gnntrain.bash DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions
       RENAME gnntrain)

@@ -27,6 +27,7 @@ gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset 
               "%lld nodes: a dataset holds at most %d of them", (long long)num_nodes, INT32_MAX);
     GNT_TRY(gnti_calloc_array(&d, 1));
     d->ctx = ctx;
+    d->objects = gnti_objects_add(ctx, GNTI_OBJECT_DATASET);
     d->num_nodes = num_nodes;
     *out = d;
 done:
@@ -85,6 +86,7 @@ void gnt_dataset_free(gnt_dataset **data)
     if (data == NULL || *data == NULL)
         return;
     d = *data;
+    gnti_objects_drop(&d->objects, GNTI_OBJECT_DATASET);
     gnti_free(d->path);
     gnti_graph_free(&d->graph);
     gnti_features_free(&d->x);

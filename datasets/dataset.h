@@ -8,6 +8,7 @@
 
 #include <gnntrain/dataset.h>
 
+#include "base/objects.h"
 #include "graph/graph.h"
 
 typedef enum gnti_dtype_file {
@@ -79,7 +80,8 @@ typedef struct gnti_chunk_order {
 
 struct gnt_dataset {
     gnt_context *ctx;
-    char *path; /* where it came from, or NULL */
+    gnti_objects *objects; /* counts of its context */
+    char *path;            /* where it came from, or NULL */
     int64_t num_nodes;
     gnti_graph *graph;
     bool directed;

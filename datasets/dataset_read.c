@@ -263,6 +263,25 @@ done:
     return st;
 }
 
+/* One row a node: what has a third dimension is flattened by nobody who knows what it means. */
+static gnt_status check_rank(const gnti_h5 *file, const char *path, const gnti_h5_info *info,
+                             int64_t num_nodes)
+{
+    gnt_status st = GNT_OK;
+    gnti_text shape = { 0 };
+
+    for (int32_t i = 0; i < info->rank && i < 4; i++)
+        gnti_text_printf(&shape, "%s%lld", i > 0 ? ", " : "", (long long)info->dims[i]);
+    GNT_TRY(shape.status);
+    GNT_CHECK(
+        info->rank <= 2, GNT_ERR_FORMAT,
+        "'%s' of file '%s' has the shape (%s), expected (%lld, columns): store one row of numbers a node",
+        path, gnti_h5_path(file), shape.data, (long long)num_nodes);
+done:
+    gnti_text_free(&shape);
+    return st;
+}
+
 static gnt_status read_features(const gnti_h5 *file, gnt_dataset *d)
 {
     gnt_status st = GNT_OK;
@@ -276,8 +295,9 @@ static gnt_status read_features(const gnti_h5 *file, gnt_dataset *d)
         GNT_TRY(read_sparse_features(file, x));
     } else {
         GNT_TRY(gnti_h5_expect(file, "/nodes/x", -1, -1, &info));
+        GNT_TRY(check_rank(file, "/nodes/x", &info, d->num_nodes));
         x->rows = info.rank == 0 ? info.num_values : info.dims[0];
-        x->width = info.dims[1] * info.dims[2] * info.dims[3];
+        x->width = info.dims[1];
         GNT_CHECK(x->width <= INT32_MAX, GNT_ERR_FORMAT, "'/nodes/x' of file '%s' has %lld columns",
                   gnti_h5_path(file), (long long)x->width);
     }
@@ -324,6 +344,7 @@ static gnt_status read_labels(const gnti_h5 *file, gnt_dataset *d)
     if (gnti_h5_kind_of(file, "/nodes/y") != GNTI_H5_DATASET)
         return GNT_OK;
     GNT_TRY(gnti_h5_expect(file, "/nodes/y", d->num_nodes, -1, &info));
+    GNT_TRY(check_rank(file, "/nodes/y", &info, d->num_nodes));
     GNT_CHECK(info.type != GNTI_H5_TEXT, GNT_ERR_FORMAT,
               "'/nodes/y' of file '%s' holds texts: store class numbers and their names in '/nodes/classes'",
               gnti_h5_path(file));

@@ -80,6 +80,7 @@ gnt_status gnt_context_create(const char *text, gnt_context **out)
     GNT_TRY(gnti_options_defaults(table, &s));
     GNT_TRY(read_settings(&s, text));
     GNT_TRY(gnti_calloc_array(&ctx, 1));
+    GNT_TRY(gnti_objects_create(&ctx->head.objects));
     ctx->determinism = (gnti_determinism)s.deterministic;
     ctx->num_threads = s.threads > 0 ? (int32_t)s.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
     config = (gnti_device_config){ .num_threads = (int32_t)s.threads,
@@ -101,6 +102,7 @@ void gnt_context_free(gnt_context **ctx)
 {
     if (ctx == NULL || *ctx == NULL)
         return;
+    gnti_objects_close(&(*ctx)->head.objects);
     for (int64_t i = 0; i < (*ctx)->num_plugins; i++)
         gnti_plugin_close(&(*ctx)->plugins[i]);
     gnti_free((*ctx)->plugins);

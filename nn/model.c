@@ -96,6 +96,7 @@ gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out
     GNT_TRY(gnti_calloc_array(&model, 1));
     GNT_TRY(gnti_arena_create(&model->arena));
     model->ctx = ctx;
+    model->objects = gnti_objects_add(ctx, GNTI_OBJECT_MODEL);
     model->text = gnti_arena_strdup(model->arena, text);
     model->config = *config;
     model->in_width = in_width;
@@ -132,6 +133,7 @@ void gnt_model_free(gnt_model **model)
 {
     if (model == NULL || *model == NULL)
         return;
+    gnti_objects_drop(&(*model)->objects, GNTI_OBJECT_MODEL);
     for (int32_t l = 0; l < (*model)->num_layers; l++) {
         const gnti_layer *layer = &(*model)->layers[l];
 

@@ -4,6 +4,7 @@
 #define GNTI_NN_MODEL_H
 
 #include "base/arena.h"
+#include "base/objects.h"
 #include "base/plugin.h"
 #include "nn/program.h"
 
@@ -34,6 +35,7 @@ typedef struct gnti_layer {
 
 struct gnt_model {
     gnt_context *ctx;
+    gnti_objects *objects; /* counts of its context */
     gnti_arena *arena;
     const char *text;
     gnt_model_config config;
@@ -66,6 +68,7 @@ gnt_status gnti_model_create_for(gnt_context *ctx, int64_t in_width, int64_t out
 gnt_status gnti_model_parse(gnt_model *model);
 
 struct gnt_context {
+    gnti_context_head head; /* first: base/objects.h */
     gnt_device *device;
     gnti_device_config config; /* what it was opened with: further ranks' devices are opened alike */
     gnti_determinism determinism;

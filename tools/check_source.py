@@ -195,6 +195,15 @@ def check_c_file(path, text):
     check_includes(path, lines)
     check_functions(path, code)
     check_calls(path, code)
+    check_log_modules(path, text)
+
+
+def check_log_modules(path, text):
+    """A module that base/log.c does not list could not be switched on."""
+    folder = path.split("/")[0]
+    for match in re.finditer(r'\bgnti_log(?:_is_on)?\(\s*GNT_LOG_\w+,\s*"([^"]*)"', text):
+        if folder in FOLDERS and match.group(1) != folder:
+            fail(path, text.count("\n", 0, match.start()) + 1, f"logs as module '{match.group(1)}', its folder is {folder}")
 
 
 def check_names(paths):

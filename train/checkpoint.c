@@ -112,6 +112,28 @@ done:
     return st;
 }
 
+/* CHECKPOINT, or RUN for its newest checkpoint. */
+gnt_status gnti_checkpoint_find_at(gnt_trainer *tr, const char *path, gnti_checkpoint **found)
+{
+    gnt_status st = GNT_OK;
+    gnti_checkpoint *cp = NULL;
+    char *inside = NULL;
+
+    GNT_CHECK(gnti_file_exists(path), GNT_ERR_IO,
+              "cannot resume from '%s', there is no such file: --resume takes auto, never, a checkpoint or a "
+              "run folder",
+              path);
+    GNT_TRY(gnti_path_join(path, "checkpoint.h5", &inside));
+    GNT_TRY(gnti_checkpoint_open(gnti_file_exists(inside) ? inside : path, &cp));
+    GNT_TRY(gnti_checkpoint_compare(cp, tr));
+    *found = cp;
+    cp = NULL;
+done:
+    gnti_checkpoint_free(&cp);
+    gnti_free(inside);
+    return st;
+}
+
 gnt_status gnti_checkpoint_take_choices(const gnti_checkpoint *cp, gnt_trainer *tr)
 {
     const char *choices = gnti_json_to_text(gnti_json_find(cp->meta, "choices"));

@@ -85,6 +85,9 @@ gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer 
 /* The newest sound checkpoint of the run folder, *found NULL when there is none: a damaged one is reported
  * and the previous one taken. */
 gnt_status gnti_checkpoint_find(gnt_trainer *tr, gnti_checkpoint **found);
+
+/* The checkpoint that --resume PATH names, a file or a run folder: ERR_IO when there is none. */
+gnt_status gnti_checkpoint_find_at(gnt_trainer *tr, const char *path, gnti_checkpoint **found);
 gnt_status gnti_checkpoint_take_choices(const gnti_checkpoint *cp, gnt_trainer *tr);
 gnt_status gnti_checkpoint_restore(const gnti_checkpoint *cp, gnt_trainer *tr);
 /* best.h5 of a member, after gnti_trainer_test. */

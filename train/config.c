@@ -77,8 +77,9 @@ const gnt_option gnti_trainer_table[] = {
     GNT_OPTION_TEXT("run", CONFIG, run, NULL, "run folder: metrics, checkpoint, summary"),
     GNT_OPTION_INT("checkpoint-every", CONFIG, checkpoint_every, 50, 0, BIG,
                    "epochs between checkpoints, 0: at the end and when stopped"),
-    GNT_OPTION_WORD("resume", CONFIG, resume, 0, "auto|never",
-                    "auto: go on from the run folder's checkpoint"),
+    GNT_OPTION_TEXT(
+        "resume", CONFIG, resume, "auto",
+        "auto: go on from the run folder's checkpoint; never; or a checkpoint or run to start from"),
     GNT_OPTION_WORD("deterministic", CONFIG, deterministic, 0, "auto|off|run|bitwise",
                     "how far results are fixed to the bit; auto: as the device was opened"),
     GNT_OPTION_LIST(
@@ -230,7 +231,7 @@ gnt_status gnti_config_copy(const gnt_trainer_config *config, gnt_trainer_config
     copy = given;
     copy.struct_size = sizeof copy;
     copy.weight_decay = copy.class_weights = copy.split = copy.run = copy.no_pass = NULL;
-    copy.devices = copy.partition = copy.trace = NULL;
+    copy.devices = copy.partition = copy.trace = copy.resume = NULL;
     for (int i = 0; i < count; i++) {
         const gnt_option *o = &gnti_trainer_table[i];
         const char *text = NULL;
@@ -258,6 +259,15 @@ gnt_optimizer_kind gnti_config_optimizer(const gnt_trainer_config *config)
     return config->optimizer == GNTI_TRAIN_SGD     ? GNT_OPTIMIZER_SGD
            : config->optimizer == GNTI_TRAIN_ADAMW ? GNT_OPTIMIZER_ADAMW
                                                    : GNT_OPTIMIZER_ADAM;
+}
+
+gnti_resume gnti_config_resume(const gnt_trainer_config *config)
+{
+    const char *text = config->resume;
+
+    if (text == NULL || text[0] == '\0' || strcmp(text, "auto") == 0)
+        return GNTI_RESUME_AUTO;
+    return strcmp(text, "never") == 0 ? GNTI_RESUME_NEVER : GNTI_RESUME_PATH;
 }
 
 gnt_status gnti_config_loss(const gnt_trainer_config *config, gnt_label_kind kind, gnt_loss_kind *out)

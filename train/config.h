@@ -25,7 +25,7 @@ typedef enum gnti_loss_word {
 } gnti_loss_word;
 typedef enum gnti_monitor { GNTI_MONITOR_METRIC, GNTI_MONITOR_LOSS } gnti_monitor;
 typedef enum gnti_source_word { GNTI_SOURCE_WORD_FULL, GNTI_SOURCE_WORD_CLUSTERS } gnti_source_word;
-typedef enum gnti_resume_word { GNTI_RESUME_AUTO, GNTI_RESUME_NEVER } gnti_resume_word;
+typedef enum gnti_resume { GNTI_RESUME_AUTO, GNTI_RESUME_NEVER, GNTI_RESUME_PATH } gnti_resume;
 
 extern const gnt_option gnti_trainer_table[];
 
@@ -36,6 +36,9 @@ void gnti_config_free(gnt_trainer_config *config);
 
 /* The optimiser's name to the backend's. */
 gnt_optimizer_kind gnti_config_optimizer(const gnt_trainer_config *config);
+
+/* What --resume asks for. */
+gnti_resume gnti_config_resume(const gnt_trainer_config *config);
 
 /* auto by the labels; ERR_USAGE when loss and labels do not fit. */
 gnt_status gnti_config_loss(const gnt_trainer_config *config, gnt_label_kind kind, gnt_loss_kind *out);

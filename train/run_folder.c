@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CONFIG_HEAD "# settings in effect, gnntrain "
@@ -80,15 +81,43 @@ done:
 static gnt_status lock_folder(gnti_run *run)
 {
     gnt_status st = GNT_OK;
+    const struct timespec moment = { 0, 20000000 };
+    int refused;
 
     run->lock = open(run->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (run->lock < 0)
         return gnti_error_errno(errno, 1, "open", run->log);
-    GNT_CHECK(flock(run->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, GNT_ERR_USAGE,
+    refused = flock(run->lock, LOCK_EX | LOCK_NB);
+    for (int i = 0; i < 3 && refused != 0 && errno == EWOULDBLOCK; i++) {
+        nanosleep(&moment, NULL); /* info looks whether somebody has the lock by taking it for a moment */
+        refused = flock(run->lock, LOCK_EX | LOCK_NB);
+    }
+    GNT_CHECK(refused == 0 || errno != EWOULDBLOCK, GNT_ERR_USAGE,
               "run folder '%s' is in use by another process: wait for it or take another folder",
               run->top.folder);
 done:
     return st;
+}
+
+/* A lock that is not to be had shows the process; the file of a system without locks shows nothing. */
+bool gnti_run_is_abandoned(const char *folder)
+{
+    static const char *const logs[] = { "log.txt", "../log.txt" }; /* RUN, RUN/seed-S */
+    char *path = NULL;
+    bool abandoned = false;
+    int fd = -1;
+
+    for (int i = 0; i < 2 && fd < 0; i++) {
+        if (gnti_path_join(folder, logs[i], &path) == GNT_OK)
+            fd = open(path, O_RDONLY | O_CLOEXEC);
+        gnti_free(path);
+        path = NULL;
+    }
+    if (fd >= 0) {
+        abandoned = flock(fd, LOCK_SH | LOCK_NB) == 0;
+        close(fd);
+    }
+    return abandoned;
 }
 
 gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_members, gnti_run **out)

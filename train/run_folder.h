@@ -20,6 +20,9 @@ const char *gnti_run_previous_checkpoint(const gnti_run *run); /* RUN/checkpoint
 /* RUN/NAME or, for member >= 0 of several, RUN/seed-S/NAME; to be freed. */
 gnt_status gnti_run_join(const gnti_run *run, int32_t member, const char *name, char **out);
 
+/* Whether the folder's process is gone: nobody has its lock. False where locks tell nothing. */
+bool gnti_run_is_abandoned(const char *folder);
+
 /* Removes what an earlier run left: checkpoints, best weights, summaries. For --resume never. */
 gnt_status gnti_run_clear(gnti_run *run);
 

@@ -4,10 +4,7 @@
  */
 #include <gnntrain/experimental.h>
 
-#include <gnntrain/experimental.h>
-
 #include "train/run_internal.h"
-#include "train/trained.h"
 #include "train/trained.h"
 
 #include "base/alloc.h"
@@ -240,4 +237,30 @@ bool gnti_run_has_summary(const gnti_run *run)
     gnt_clear_error();
     gnti_json_free(&o);
     return complete;
+}
+
+gnt_status gntx_run_facts(const char *run, gntx_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+    char *path = NULL;
+    const char *outcome;
+
+    GNT_CHECK(run != NULL && out != NULL, GNT_ERR_ARG, "run and out must not be NULL");
+    GNT_TRY(gnti_path_join(run, "summary.json", &path));
+    GNT_TRY(gnti_json_read(path, &o));
+    outcome = gnti_json_to_text(gnti_json_find(o, "outcome"));
+    if (outcome != NULL && strcmp(outcome, "running") == 0 && gnti_run_is_abandoned(run)) {
+        GNT_TRY(gnti_json_set_text(o, "outcome", "interrupted"));
+        GNT_TRY(
+            gnti_json_set_text(o, "message",
+                               "its process is gone and left no word: the same command goes on from the last "
+                               "checkpoint"));
+    }
+    *out = (gntx_json *)o;
+    o = NULL; /* handed over */
+done:
+    gnti_json_free(&o);
+    gnti_free(path);
+    return st;
 }

@@ -68,20 +68,24 @@ static gnt_status open_run(gnt_trainer *tr)
     if (tr->config.run == NULL || !gnti_trainer_is_root(tr))
         return GNT_OK;
     GNT_TRY(gnti_run_create(tr->config.run, tr->seeds, tr->num_members, &tr->run));
-    if (tr->config.resume == GNTI_RESUME_NEVER)
+    if (gnti_config_resume(&tr->config) == GNTI_RESUME_NEVER)
         GNT_TRY(gnti_run_clear(tr->run));
 done:
     return st;
 }
 
-/* What an earlier run left in the folder. */
+/* What an earlier run left in the folder, else what --resume names. */
 static gnt_status find_checkpoint(gnt_trainer *tr, gnti_checkpoint **found)
 {
     gnt_status st = GNT_OK;
+    const gnti_resume resume = gnti_config_resume(&tr->config);
 
-    if (tr->run == NULL || tr->config.resume == GNTI_RESUME_NEVER)
-        return GNT_OK;
-    GNT_TRY(gnti_checkpoint_find(tr, found));
+    if (tr->run != NULL && resume != GNTI_RESUME_NEVER)
+        GNT_TRY(gnti_checkpoint_find(tr, found));
+    if (*found == NULL && resume == GNTI_RESUME_PATH && gnti_trainer_is_root(tr)) {
+        GNT_TRY(gnti_checkpoint_find_at(tr, tr->config.resume, found));
+        tr->from_elsewhere = true;
+    }
     if (*found != NULL)
         GNT_TRY(gnti_checkpoint_take_choices(*found, tr));
 done:
@@ -101,9 +105,12 @@ static gnt_status start_run(gnt_trainer *tr, const gnti_checkpoint *found)
         GNT_TRY(gnti_trainer_share_state(tr));
     if (resumed)
         tr->was_complete = gnti_trainer_is_complete(tr);
-    if (tr->run != NULL && resumed)
-        GNT_TRY(gnti_run_log(tr->run, "resumed after epoch %lld of %lld, step %lld", (long long)tr->epoch,
-                             (long long)tr->config.epochs, (long long)tr->step));
+    if (tr->from_elsewhere)
+        tr->saved_epoch = tr->saved_step = -1; /* not in this run's folder */
+    if (tr->run != NULL && found != NULL)
+        GNT_TRY(gnti_run_log(tr->run, "resumed after epoch %lld of %lld, step %lld, from '%s'",
+                             (long long)tr->epoch, (long long)tr->config.epochs, (long long)tr->step,
+                             found->path));
     if (tr->run != NULL) {
         if (!tr->was_complete)
             GNT_TRY(gnti_run_write_summary(tr->run, tr, "running", NULL));
@@ -132,6 +139,7 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     tr->model = model;
     tr->data = data;
     tr->ctx = gnti_model_context(model);
+    tr->objects = gnti_objects_add(tr->ctx, GNTI_OBJECT_TRAINER);
     tr->started = gnti_clock_seconds();
     tr->saved_epoch = tr->saved_step = -1;
     GNT_TRY(gnti_config_copy(config, &tr->config));
@@ -169,6 +177,7 @@ void gnt_trainer_free(gnt_trainer **trainer)
     if (tr == NULL)
         return;
     *trainer = NULL;
+    gnti_objects_drop(&tr->objects, GNTI_OBJECT_TRAINER);
     gnti_ranks_free(&tr->ranks);
     gnti_job_close(&tr->job);
     gnti_drift_free(&tr->drift);

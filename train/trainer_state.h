@@ -28,6 +28,7 @@ typedef struct gnti_epoch_sums {
 
 struct gnt_trainer {
     gnt_context *ctx;
+    gnti_objects *objects;   /* counts of its context */
     gnt_model *model;        /* lent */
     const gnt_dataset *data; /* lent */
     gnt_trainer_config config;
@@ -53,9 +54,10 @@ struct gnt_trainer {
     float *logits;         /* (N, classes) of one member; in the process of rank 0 */
     gnti_metric_scratch *scratch;
 
-    int64_t epoch;    /* complete ones */
-    int64_t step;     /* optimiser steps done */
-    int64_t position; /* batches of the next epoch that are done already */
+    int64_t epoch;       /* complete ones */
+    int64_t step;        /* optimiser steps done */
+    int64_t position;    /* batches of the next epoch that are done already */
+    bool from_elsewhere; /* resumed from a checkpoint outside the run folder */
     int64_t saved_epoch, saved_step;
     bool
         newest_is_damaged; /* checkpoint.h5: the next save must not put it in the place of the sound previous one */

@@ -40,8 +40,9 @@ typedef struct gnt_trainer_config {
     int64_t eval_every;
     const char *run;          /* run folder, NULL: none */
     int64_t checkpoint_every; /* epochs, 0: only at the end and when stopped */
-    int32_t resume;           /* auto|never */
-    int32_t source;           /* full|clusters */
+    const char *
+        resume; /* auto, never, or a checkpoint or run folder to start from where the run's own folder has none */
+    int32_t source; /* full|clusters */
     int64_t clusters, clusters_per_batch;
     int32_t deterministic; /* auto|off|run|bitwise; auto: the context's, others must agree with it */
     const char *no_pass;   /* planner passes switched off, comma separated */

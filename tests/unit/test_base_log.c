@@ -63,6 +63,10 @@ static void bad_levels_are_refused(void **state)
     gnt_assert_error_has("debgu", "did you mean 'debug'");
     gnt_assert_status(gnt_log_set_levels("=debug"), GNT_ERR_USAGE);
     gnt_assert_status(gnt_log_set_levels("loud"), GNT_ERR_USAGE);
+    gnt_assert_status(gnt_log_set_levels("info,datset=debug"), GNT_ERR_USAGE);
+    gnt_assert_error_has("'datset' is no log module", "did you mean 'datasets'");
+    gnt_assert_status(gnt_log_set_levels("xyz=debug"), GNT_ERR_USAGE);
+    gnt_assert_error_has("'xyz' is no log module", "kernels");
     assert_false(gnti_log_is_on(GNT_LOG_WARN, "dist")); /* as before */
     gnt_assert_ok(gnt_log_set_levels(""));
     assert_true(gnti_log_is_on(GNT_LOG_WARN, "dist"));

@@ -165,6 +165,33 @@ static void refuse(const plan *p, const char *word1, const char *word2)
     assert_null(d);
 }
 
+static void rows_with_a_third_dimension_are_refused(void **state)
+{
+    static const struct {
+        const char *path;
+        int32_t rank;
+        int64_t dims[4];
+        const char *shape;
+    } cases[] = { { "/nodes/x", 3, { 4, 2, 3 }, "(4, 2, 3)" },
+                  { "/nodes/x", 4, { 4, 1, 1, 2 }, "(4, 1, 1, 2)" },
+                  { "/nodes/y", 3, { 4, 1, 2 }, "(4, 1, 2)" } };
+    const float values[24] = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[GNT_TEST_PATH_BYTES];
+        const plan p = good_plan();
+        gnti_h5 *f = begin(&p, path);
+        gnt_dataset *d = NULL;
+
+        gnt_assert_ok(
+            gnti_h5_write_values(f, cases[i].path, GNTI_FILE_F32, cases[i].rank, cases[i].dims, values));
+        gnt_assert_status(finish(&f, path, &d), GNT_ERR_FORMAT);
+        gnt_assert_error_has(cases[i].path, cases[i].shape, "(4, columns)");
+        assert_null(d);
+    }
+}
+
 static void wrong_headings_and_graphs_are_refused(void **state)
 {
     plan p = good_plan();
@@ -377,6 +404,7 @@ int main(void)
         cmocka_unit_test(everything_comes_back),
         cmocka_unit_test(sums_are_those_of_the_document),
         cmocka_unit_test(sums_cover_content_only),
+        cmocka_unit_test(rows_with_a_third_dimension_are_refused),
         cmocka_unit_test(wrong_headings_and_graphs_are_refused),
         cmocka_unit_test(later_minor_versions_are_read),
         cmocka_unit_test(files_that_are_not_canonical_are_put_right),

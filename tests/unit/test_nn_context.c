@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a context: what was made with it and not freed is named in the log, by kind; nothing is said otherwise, and
+ * freeing it later still works.
+ */
+#include "tests/support/train_case.h"
+
+#include <gnntrain/log.h>
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct heard {
+    int count;
+    char text[256];
+} heard;
+
+static void listen(void *user, gnt_log_level level, const char *module, const char *text)
+{
+    heard *h = user;
+
+    assert_int_equal(level, GNT_LOG_WARN);
+    assert_string_equal(module, "base");
+    h->count++;
+    snprintf(h->text, sizeof h->text, "%s", text);
+}
+
+static void what_is_left_is_named_by_kind(void **state)
+{
+    heard h = { 0 };
+    train_case c;
+    gnt_dataset *second = NULL;
+
+    (void)state;
+    gnt_log_set(listen, &h);
+    train_case_make(&c, 1);
+    gnt_assert_ok(gnt_dataset_from_arrays(c.ctx, &c.arrays, &second));
+    gnt_context_free(&c.ctx);
+    assert_int_equal(h.count, 1);
+    assert_non_null(strstr(h.text, "2 datasets, 1 model"));
+    assert_null(strstr(h.text, "trainer"));
+    gnt_dataset_free(&second); /* too late, and still no harm */
+    train_case_free(&c);
+    assert_int_equal(h.count, 1);
+    gnt_log_set(NULL, NULL);
+}
+
+static void a_clean_end_says_nothing(void **state)
+{
+    heard h = { 0 };
+    train_case c;
+    gnt_trainer *tr = NULL;
+
+    (void)state;
+    gnt_log_set(listen, &h);
+    train_case_make(&c, 2);
+    c.config.epochs = 1;
+    tr = train_case_trainer(&c);
+    gnt_trainer_free(&tr);
+    c.config.eval_every = 0; /* refused: nothing is left of it either */
+    gnt_assert_status(gnt_trainer_create(c.model, c.data, &c.config, &tr), GNT_ERR_USAGE);
+    train_case_free(&c);
+    assert_int_equal(h.count, 0);
+    gnt_log_set(NULL, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_is_named_by_kind),
+        cmocka_unit_test(a_clean_end_says_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
