@@ -202,7 +202,7 @@ def check_log_modules(path, text):
     """A module that base/log.c does not list could not be switched on."""
     folder = path.split("/")[0]
     for match in re.finditer(r'\bgnti_log(?:_is_on)?\(\s*GNT_LOG_\w+,\s*"([^"]*)"', text):
-        if folder in FOLDERS and match.group(1) != folder:
+        if folder in FOLDERS and path.endswith(".c") and match.group(1) != folder:
             fail(path, text.count("\n", 0, match.start()) + 1, f"logs as module '{match.group(1)}', its folder is {folder}")
 
 
