@@ -83,7 +83,8 @@ static gnt_status set_width(product *p, int64_t width)
                                       .offsets = g->offsets,
                                       .columns = g->columns,
                                       .end_row = p->op->num_dst,
-                                      .max_width = width };
+                                      .max_width = width,
+                                      .lasting = true };
     GNT_TRY(gnti_spmm_plan_create(p->stream, &plan, &p->plan));
     p->width = width;
 done:

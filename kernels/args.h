@@ -92,6 +92,7 @@ typedef struct gnt_spmm_plan_args {
     const int32_t *rows;        /* (num_listed) only these output rows, ascending; NULL: the range */
     int64_t num_listed;
     int64_t max_width; /* widest g * width */
+    bool lasting;      /* for many products: worth a layout of its own */
 } gnt_spmm_plan_args;
 
 typedef struct gnt_spmm_plan gnt_spmm_plan;

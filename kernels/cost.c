@@ -66,3 +66,12 @@ gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width
     return with_seconds(dev, values, dev->vector_flops, 0.0,
                         (double)element_bytes * values * (num_inputs + 1));
 }
+
+size_t gnti_cost_blocks_bytes(int64_t num_rows, int64_t num_cols, int64_t num_arcs)
+{
+    const int64_t blocks = (num_cols + GNTI_BLOCK_SOURCES - 1) / GNTI_BLOCK_SOURCES;
+
+    if (num_rows == 0 || num_arcs / num_rows / GNTI_BLOCK_ENTRIES < blocks)
+        return 0;
+    return sizeof(uint16_t) * (size_t)(num_arcs + 2 * blocks * num_rows);
+}

@@ -37,4 +37,9 @@ gnti_cost gnti_cost_gemm(const gnti_cost_device *dev, int64_t rows, int64_t inne
 gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width, int32_t num_inputs,
                         size_t element_bytes);
 
+/* Dense graphs get a second layout of their arcs, by blocks of so many sources (cpu/cpu_spmm_blocks.c): its bytes, 0 where a
+ * row has too few entries in a block for it to pay. */
+enum { GNTI_BLOCK_SOURCES = 5120, GNTI_BLOCK_ENTRIES = 16 };
+size_t gnti_cost_blocks_bytes(int64_t num_rows, int64_t num_cols, int64_t num_arcs);
+
 #endif

@@ -90,7 +90,8 @@ gnt_status gnti_make_spmm_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_pl
                                                         .columns = g->columns,
                                                         .weights = g->weights,
                                                         .end_row = g->num_rows,
-                                                        .max_width = widest(p) },
+                                                        .max_width = widest(p),
+                                                        .lasting = p->config.lasting },
                                  out);
 }
 

@@ -134,6 +134,7 @@ typedef struct gnti_plan_config {
     int64_t row_capacity;     /* rows of the widest space; 0: set at bind */
     int64_t expected_arcs;    /* for cost decisions and estimates */
     int64_t expected_entries; /* non-zero features, for estimates of sparse ones */
+    bool lasting;             /* bound once, for many steps: plans may take their time and memory */
     int32_t block_members;    /* g, 0: chosen by width and stored with the run */
     const char *choices;      /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
 } gnti_plan_config;

@@ -3,7 +3,8 @@
  * planner run dry), the rest follows from counts.
  *
  *   process     what this process holds now: code, libraries, the dataset as loaded
- *   graph       copies that an operator needs: without loops, transposed when directed; scales by node
+ *   graph       copies that an operator needs: without loops, transposed when directed; scales by node; the arcs from rows in
+ *               the loss; dense graphs' layout by blocks
  *   features    normalised values, the transpose and the places of the entries of sparse ones
  *   parameters  weights, gradients, moments, best weights
  *   workspace   the larger of step and evaluation (they share it), values kept between steps
@@ -13,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "kernels/cost.h"
 #include "sampler/source.h"
 #include "train/prepare.h"
 
@@ -111,7 +113,30 @@ static bool has_loop(const gnti_graph *g)
     return false;
 }
 
-static void count_graph(estimate *e, bool symmetric_pass)
+/* The layout of a dense graph's lasting plan. */
+static int64_t plan_bytes(int64_t rows, int64_t arcs, bool weighted)
+{
+    return weighted ? 0 : (int64_t)gnti_cost_blocks_bytes(rows, rows, arcs);
+}
+
+/* The arcs that carry a gradient of the loss: as large a share as that of the training rows. */
+static int64_t loss_rows_bytes(const estimate *e, bool pass)
+{
+    const gnti_graph *g = e->data->graph;
+    const gnti_split *split = NULL;
+    double share;
+
+    if (!pass || e->data->num_nodes == 0 ||
+        gnti_dataset_find_split(e->data, e->config.split, &split) != GNT_OK)
+        return 0;
+    share = (double)split->num_nodes[GNTI_TRAIN] / (double)e->data->num_nodes;
+    if (share > 0.8)
+        return 0;
+    return csr_bytes(e->data->num_nodes, (int64_t)((double)g->num_arcs * share), g->weights != NULL) +
+           plan_bytes(e->data->num_nodes, (int64_t)((double)g->num_arcs * share), g->weights != NULL);
+}
+
+static void count_graph(estimate *e, bool symmetric_pass, bool loss_rows_pass)
 {
     const gnti_graph *g = e->data->graph;
     const int64_t n = e->data->num_nodes, copy = csr_bytes(n, g->num_arcs, g->weights != NULL);
@@ -120,6 +145,8 @@ static void count_graph(estimate *e, bool symmetric_pass)
     e->graph = 2 * 4 * n + (loops ? 4 * n : 0) + (loops ? copy : 0);
     if (e->data->directed || !symmetric_pass)
         e->graph += copy;
+    if (e->config.source == GNTI_SOURCE_WORD_FULL && e->rows == n)
+        e->graph += plan_bytes(n, g->num_arcs, g->weights != NULL) + loss_rows_bytes(e, loss_rows_pass);
     if (e->rows < n) /* the batch's own subgraph, with its transpose when directed */
         e->graph +=
             (e->data->directed ? 2 : 1) * csr_bytes(e->rows, e->arcs, g->weights != NULL) + 8 * e->rows;
@@ -242,7 +269,7 @@ gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_tr
     GNT_TRY(gnti_passes_parse(e.config.no_pass, &disabled));
     gnti_model_get_config(model, &layers);
     e.process = proc_bytes("/proc/self/status", "VmHWM:");
-    count_graph(&e, (disabled & GNTI_PASS_SYMMETRIC) == 0);
+    count_graph(&e, (disabled & GNTI_PASS_SYMMETRIC) == 0, (disabled & GNTI_PASS_LOSS_ROWS) == 0);
     count_features(&e, layers.input_dropout > 0.0);
     count_rest(&e);
     GNT_TRY(gnti_json_create_object(&facts));

@@ -51,6 +51,7 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
                                     .disabled_passes = tr->disabled_passes,
                                     .row_capacity = gnti_source_max_rows(rank->source),
                                     .expected_arcs = gnti_source_expected_arcs(rank->source),
+                                    .lasting = tr->config.source == GNTI_SOURCE_WORD_FULL,
                                     .choices = tr->choices };
 
     GNT_TRY(gnti_decay_parse(tr->config.weight_decay, tr->config.optimizer == GNTI_TRAIN_ADAMW,

@@ -369,13 +369,20 @@ static void group_body(void *user, int64_t group, int32_t thread)
     }
 }
 
-gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
+/* Products that go through x block by block need all rows at once: they part a chain. */
+static bool is_alone(const gnt_chain_op *op)
+{
+    return op->kind == GNTI_OP_SPMM && cpu_spmm_has_blocks(op->plan, op->a.spmm);
+}
+
+static gnt_status run_part(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
     const gnt_device *dev = s->head.device;
     chain c = { .args = a, .kernels = cpu_kernels_of(dev->isa) };
 
-    if (a->num_rows <= (int64_t)MIN_BLOCKS_PER_THREAD * dev->num_threads * GNTI_TREE_ROWS || !is_cuttable(a))
+    if (a->num_ops == 1 ||
+        a->num_rows <= (int64_t)MIN_BLOCKS_PER_THREAD * dev->num_threads * GNTI_TREE_ROWS || !is_cuttable(a))
         return run_whole(s, a);
     GNT_TRY(lay_out(s, &c));
     cpu_each(dev->num_threads, c.num_groups, &c, group_body);
@@ -385,6 +392,20 @@ gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
     if (c.sum_floats > 0) {
         add_roots(&c);
         store_sums(&c);
+    }
+done:
+    return st;
+}
+
+gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t i = 0, end; i < a->num_ops; i = end) {
+        end = i + 1;
+        while (end < a->num_ops && !is_alone(&a->ops[i]) && !is_alone(&a->ops[end]))
+            end++;
+        GNT_TRY(run_part(s, &(gnt_chain_args){ a->ops + i, end - i, a->num_rows }));
     }
 done:
     return st;

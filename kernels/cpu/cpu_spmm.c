@@ -17,23 +17,6 @@
 
 enum { BLOCK_ROWS = 16 }; /* rows between the product and its epilogue */
 
-typedef struct strip {
-    int64_t first_member, num_members, width; /* width of all its members together */
-    float *x, *y;
-    const float *weights;
-} strip;
-
-typedef struct product {
-    const gnt_spmm_plan_args *graph;
-    const gnt_spmm_args *args;
-    cpu_spmm_split *split;
-    const cpu_kernels *kernels;
-    const cpu_spmm_kernels *rows;
-    bool plain;                   /* kernels store results themselves */
-    int64_t tile, shared_entries; /* rows of more entries are shared by the threads */
-    int32_t num_threads;
-} product;
-
 static const cpu_spmm_kernels *rows_of(gnti_isa isa)
 {
 #if defined(__x86_64__)
@@ -62,12 +45,12 @@ static bool blocks_are_rows(const gnt_spmm_args *a)
             cpu_epilogue_is_plain(&a->epilogue)); /* tiles start at a draw's first word */
 }
 
-static strip strip_at(const product *p, int64_t member, bool whole_block)
+static cpu_spmm_strip strip_at(const cpu_spmm_product *p, int64_t member, bool whole_block)
 {
     const gnt_spmm_args *a = p->args;
     const int64_t left = a->y.members - member;
-    strip s = { .first_member = member,
-                .num_members = whole_block ? gnti_min_i64(a->y.block_members, left) : 1 };
+    cpu_spmm_strip s = { .first_member = member,
+                         .num_members = whole_block ? gnti_min_i64(a->y.block_members, left) : 1 };
 
     s.width = s.num_members * a->y.width;
     s.x = cpu_floats(&a->x) + cpu_member_offset(&a->x, member);
@@ -77,7 +60,7 @@ static strip strip_at(const product *p, int64_t member, bool whole_block)
     return s;
 }
 
-static cpu_spmm_job job_of(const product *p, const strip *s, int64_t column, int64_t width)
+static cpu_spmm_job job_of(const cpu_spmm_product *p, const cpu_spmm_strip *s, int64_t column, int64_t width)
 {
     const gnt_spmm_args *a = p->args;
 
@@ -99,7 +82,7 @@ static cpu_spmm_job job_of(const product *p, const strip *s, int64_t column, int
                            .width = width };
 }
 
-static void run_rows(const product *p, const cpu_spmm_job *j, int64_t first, int64_t end)
+static void run_rows(const cpu_spmm_product *p, const cpu_spmm_job *j, int64_t first, int64_t end)
 {
     const int64_t vectors = gnti_ceil_div(j->width, p->rows->vector_floats);
     const int scaled = j->weights != NULL || j->src_scale != NULL,
@@ -109,7 +92,8 @@ static void run_rows(const product *p, const cpu_spmm_job *j, int64_t first, int
 }
 
 /* Entries [begin, end) of row r, unscaled; the self term belongs to the first piece. */
-static void run_piece(const product *p, const cpu_spmm_job *j, const cpu_spmm_piece *piece, float *out)
+void cpu_spmm_run_piece(const cpu_spmm_product *p, const cpu_spmm_job *j, const cpu_spmm_piece *piece,
+                        float *out)
 {
     const int64_t at[2] = { piece->begin, piece->end };
     cpu_spmm_job sub = *j;
@@ -125,8 +109,8 @@ static void run_piece(const product *p, const cpu_spmm_job *j, const cpu_spmm_pi
 }
 
 /* Epilogue of finished rows [first, first + n) in columns [column, column + width) of the strip. */
-static void finish_rows(const product *p, const strip *s, int64_t first, int64_t n, int64_t column,
-                        int64_t width, const float *value, int64_t value_stride)
+void cpu_spmm_finish_rows(const cpu_spmm_product *p, const cpu_spmm_strip *s, int64_t first, int64_t n,
+                          int64_t column, int64_t width, const float *value, int64_t value_stride)
 {
     const gnt_spmm_args *a = p->args;
     const int64_t one = a->y.width;
@@ -150,8 +134,8 @@ static void finish_rows(const product *p, const strip *s, int64_t first, int64_t
 }
 
 /* Rows of at most 4096 entries. */
-static void short_rows(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t first,
-                       int64_t end)
+static void short_rows(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                       int64_t column, int64_t first, int64_t end)
 {
     float value[BLOCK_ROWS * CPU_SPMM_MAX_TILE];
 
@@ -168,23 +152,24 @@ static void short_rows(const product *p, const strip *s, const cpu_spmm_job *j, 
         sub.y = value;
         sub.y_stride = j->width;
         run_rows(p, &sub, r, r + n);
-        finish_rows(p, s, r, n, column, j->width, value, j->width);
+        cpu_spmm_finish_rows(p, s, r, n, column, j->width, value, j->width);
     }
 }
 
-static void store_long_row(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t r,
-                           const double *sum)
+static void store_long_row(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                           int64_t column, int64_t r, const double *sum)
 {
     const float factor = j->row_scale != NULL ? j->alpha * j->row_scale[r] : j->alpha;
     float value[CPU_SPMM_MAX_TILE];
 
     for (int64_t c = 0; c < j->width; c++)
         value[c] = factor * (float)sum[c];
-    finish_rows(p, s, r, 1, column, j->width, value, j->width);
+    cpu_spmm_finish_rows(p, s, r, 1, column, j->width, value, j->width);
 }
 
 /* A row of more than 4096 entries: its pieces in order, added in double. */
-static void long_row(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t r)
+void cpu_spmm_long_row(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                       int64_t column, int64_t r)
 {
     const int64_t end = j->offsets[r + 1];
     double sum[CPU_SPMM_MAX_TILE] = { 0.0 };
@@ -193,7 +178,7 @@ static void long_row(const product *p, const strip *s, const cpu_spmm_job *j, in
     for (int64_t e = j->offsets[r]; e < end; e += GNTI_ROW_ENTRIES) {
         const cpu_spmm_piece piece = { r, e, gnti_min_i64(end, e + GNTI_ROW_ENTRIES) };
 
-        run_piece(p, j, &piece, part);
+        cpu_spmm_run_piece(p, j, &piece, part);
         for (int64_t c = 0; c < j->width; c++)
             sum[c] += (double)part[c];
     }
@@ -201,8 +186,8 @@ static void long_row(const product *p, const strip *s, const cpu_spmm_job *j, in
 }
 
 /* Rows [r, end) by one thread; rows that threads share, piece by piece, are left out. */
-static void run_range(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t r,
-                      int64_t end)
+static void run_range(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                      int64_t column, int64_t r, int64_t end)
 {
     const cpu_spmm_split *w = p->split;
     int64_t k = 0;
@@ -213,14 +198,14 @@ static void run_range(const product *p, const strip *s, const cpu_spmm_job *j, i
         short_rows(p, s, j, column, r, w->long_row[k]);
         r = w->long_row[k] + 1;
         if (j->offsets[r] - j->offsets[r - 1] <= p->shared_entries)
-            long_row(p, s, j, column, r - 1);
+            cpu_spmm_long_row(p, s, j, column, r - 1);
     }
     short_rows(p, s, j, column, r, end);
 }
 
 /* Places [first, end) of the plan: a range of rows, or the runs of neighbouring rows in its list. */
-static void run_places(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t first,
-                       int64_t end)
+static void run_places(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                       int64_t column, int64_t first, int64_t end)
 {
     const int32_t *rows = p->graph->rows;
 
@@ -238,7 +223,8 @@ static void run_places(const product *p, const strip *s, const cpu_spmm_job *j, 
     }
 }
 
-static void add_split_row(const product *p, const strip *s, const cpu_spmm_job *j, int64_t column, int64_t i)
+void cpu_spmm_add_split_row(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                            int64_t column, int64_t i)
 {
     const cpu_spmm_split *w = p->split;
     double sum[CPU_SPMM_MAX_TILE] = { 0.0 };
@@ -250,7 +236,7 @@ static void add_split_row(const product *p, const strip *s, const cpu_spmm_job *
 }
 
 /* One tile of one strip, inside a parallel region: every thread comes here. */
-static void run_tile(const product *p, const strip *s, int64_t column, int64_t width)
+static void run_tile(const cpu_spmm_product *p, const cpu_spmm_strip *s, int64_t column, int64_t width)
 {
     const cpu_spmm_job j = job_of(p, s, column, width);
     const cpu_spmm_split *w = p->split;
@@ -258,7 +244,7 @@ static void run_tile(const product *p, const strip *s, int64_t column, int64_t w
 #pragma omp for schedule(dynamic) nowait
     for (int64_t i = 0; i < w->num_chunks + w->num_pieces; i++) {
         if (i < w->num_pieces)
-            run_piece(p, &j, &w->piece[i], w->partial + i * CPU_SPMM_MAX_TILE);
+            cpu_spmm_run_piece(p, &j, &w->piece[i], w->partial + i * CPU_SPMM_MAX_TILE);
         else
             run_places(p, s, &j, column, w->chunk[i - w->num_pieces], w->chunk[i - w->num_pieces + 1]);
     }
@@ -267,10 +253,10 @@ static void run_tile(const product *p, const strip *s, int64_t column, int64_t w
 #pragma omp barrier
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < w->num_split; i++)
-        add_split_row(p, s, &j, column, i);
+        cpu_spmm_add_split_row(p, s, &j, column, i);
 }
 
-static void run_product(const product *p)
+static void run_product(const cpu_spmm_product *p)
 {
     const bool whole = blocks_are_rows(p->args);
     const int64_t step = whole ? p->args->y.block_members : 1,
@@ -279,7 +265,7 @@ static void run_product(const product *p)
 
 #pragma omp parallel num_threads(p->num_threads)
     for (int64_t m = 0; m < p->args->y.members; m += step) {
-        const strip s = strip_at(p, m, whole);
+        const cpu_spmm_strip s = strip_at(p, m, whole);
 
         for (int64_t c = 0; c < s.width; c += tile)
             run_tile(p, &s, c, gnti_min_i64(tile, s.width - c));
@@ -293,20 +279,20 @@ bool cpu_spmm_is_fast(const gnt_spmm_args *a)
            is_dense_column(a->epilogue.row_scale);
 }
 
-static product product_of(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
+static cpu_spmm_product product_of(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
 {
-    return (product){ .graph = &plan->head.args,
-                      .args = a,
-                      .split = plan->split,
-                      .kernels = cpu_kernels_of(dev->isa),
-                      .rows = rows_of(dev->isa),
-                      .plain = a->beta == 0.0f && cpu_epilogue_is_plain(&a->epilogue),
-                      .shared_entries = plan->split->split_entries,
-                      .num_threads = dev->num_threads };
+    return (cpu_spmm_product){ .graph = &plan->head.args,
+                               .args = a,
+                               .split = plan->split,
+                               .kernels = cpu_kernels_of(dev->isa),
+                               .rows = rows_of(dev->isa),
+                               .plain = a->beta == 0.0f && cpu_epilogue_is_plain(&a->epilogue),
+                               .shared_entries = plan->split->split_entries,
+                               .num_threads = dev->num_threads };
 }
 
 /* Places [first, end) of the plan by the calling thread, long rows too. */
-static void run_alone(product *p, int64_t first, int64_t end)
+static void run_alone(cpu_spmm_product *p, int64_t first, int64_t end)
 {
     const gnt_spmm_args *a = p->args;
     const bool whole = blocks_are_rows(a);
@@ -315,7 +301,7 @@ static void run_alone(product *p, int64_t first, int64_t end)
 
     p->shared_entries = INT64_MAX;
     for (int64_t m = 0; m < a->y.members; m += step) {
-        const strip s = strip_at(p, m, whole);
+        const cpu_spmm_strip s = strip_at(p, m, whole);
 
         for (int64_t c = 0; c < s.width; c += tile) {
             const cpu_spmm_job j = job_of(p, &s, c, gnti_min_i64(tile, s.width - c));
@@ -328,10 +314,27 @@ static void run_alone(product *p, int64_t first, int64_t end)
 void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a, int64_t first,
                     int64_t end)
 {
-    product p = product_of(dev, plan, a);
+    cpu_spmm_product p = product_of(dev, plan, a);
 
     p.tile = CPU_SPMM_MAX_TILE;
     run_alone(&p, first, end);
+}
+
+static gnt_status product_by_blocks(gnt_stream *s, const cpu_spmm_product *p)
+{
+    gnt_status st = GNT_OK;
+    const bool whole = blocks_are_rows(p->args);
+    const int64_t step = whole ? p->args->y.block_members : 1;
+    void *scratch = NULL;
+
+    GNT_TRY(cpu_scratch(s, cpu_spmm_blocks_scratch(p), &scratch));
+    for (int64_t m = 0; m < p->args->y.members; m += step) {
+        const cpu_spmm_strip strip = strip_at(p, m, whole);
+
+        cpu_spmm_by_blocks(p, &strip, scratch);
+    }
+done:
+    return st;
 }
 
 gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
@@ -340,7 +343,7 @@ gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_arg
     const double values =
         (double)(plan->head.work_arcs + plan->head.work_rows) * (double)(a->y.members * a->y.width) / 2.0;
     const double start = gnti_clock_seconds();
-    product p;
+    cpu_spmm_product p;
     int slot;
 
     if (!cpu_spmm_is_fast(a)) {
@@ -349,6 +352,8 @@ gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_arg
     }
     p = product_of(dev, plan, a);
     p.num_threads = cpu_team(dev, values);
+    if (cpu_spmm_has_blocks(plan, a))
+        return product_by_blocks(s, &p);
     slot = cpu_spmm_choice_next(plan->split, a->y.width * (blocks_are_rows(a) ? a->y.block_members : 1),
                                 &p.tile);
     if (p.num_threads == 1) /* no region for one thread: see cpu_each.c */

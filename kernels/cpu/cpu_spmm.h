@@ -9,7 +9,7 @@
 #ifndef GNTI_KERNELS_CPU_SPMM_H
 #define GNTI_KERNELS_CPU_SPMM_H
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/cpu_kernels.h"
 
 typedef struct cpu_spmm_job {
     int64_t first; /* row r is offsets[r - first], y + (r - first) * y_stride */
@@ -30,11 +30,26 @@ typedef struct cpu_spmm_job {
 
 typedef void (*cpu_spmm_rows)(const cpu_spmm_job *j, int64_t first_row, int64_t end_row);
 
+/* Entries of up to 4 rows within one block of sources, a slab of x at a time: see cpu_spmm_blocks.c. */
+enum { CPU_SPMM_GROUP = 4, CPU_SPMM_SLAB = 32, CPU_SPMM_UNIT = 512 };
+typedef struct cpu_spmm_block_job {
+    const uint16_t *columns, *row, *entries; /* of the unit's rows in this block */
+    int64_t num_rows, floats;                /* floats of a slab's row: 16 or 32 */
+    const float *x;                          /* slab of the block's sources */
+    float *sum;                              /* (num_rows, floats) so far */
+    bool first;                              /* sums start here: with the rows' own x, or 0 without */
+    const float *own, *own_factor;           /* slab of the unit's rows; NULL: 1 */
+    int64_t own_rows;
+    const float *factor; /* last block: what row r's sum is multiplied with; else NULL */
+} cpu_spmm_block_job;
+typedef void (*cpu_spmm_block)(const cpu_spmm_block_job *j);
+
 /* Kernels of a level: [scaled][vectors - 1][tail], scaled: with weights or src_scale. */
 enum { CPU_SPMM_MAX_VECTORS = 16 };
 typedef struct cpu_spmm_kernels {
     int32_t vector_floats, max_vectors;
     cpu_spmm_rows rows[2][CPU_SPMM_MAX_VECTORS][2];
+    cpu_spmm_block block;
 } cpu_spmm_kernels;
 
 extern const cpu_spmm_kernels cpu_spmm_kernels_portable, cpu_spmm_kernels_avx2, cpu_spmm_kernels_avx512;
@@ -65,9 +80,49 @@ typedef struct cpu_spmm_split {
     int64_t *split_first;  /* (num_split + 1) first piece of each split row */
     float *partial;        /* (num_pieces, CPU_SPMM_MAX_TILE) */
     cpu_spmm_choice choice[CPU_SPMM_NUM_WIDTHS];
+    struct cpu_spmm_blocks *blocks; /* a second layout of the arcs, or NULL */
 } cpu_spmm_split;
 
 enum { CPU_SPMM_MAX_TILE = 256 };
+
+/* A *strip* is what one read of the indices serves: a block of members that lie side by side in x and y, or one member. */
+typedef struct cpu_spmm_strip {
+    int64_t first_member, num_members, width; /* width of all its members together */
+    float *x, *y;
+    const float *weights;
+} cpu_spmm_strip;
+
+/* A product on its way: what its rows and tiles share. */
+typedef struct cpu_spmm_product {
+    const gnt_spmm_plan_args *graph;
+    const gnt_spmm_args *args;
+    cpu_spmm_split *split;
+    const cpu_kernels *kernels;
+    const cpu_spmm_kernels *rows;
+    bool plain;                   /* kernels store results themselves */
+    int64_t tile, shared_entries; /* rows of more entries are shared by the threads */
+    int32_t num_threads;
+} cpu_spmm_product;
+
+/* Epilogue of finished rows [first, first + n) in columns [column, column + width) of the strip. */
+void cpu_spmm_finish_rows(const cpu_spmm_product *p, const cpu_spmm_strip *s, int64_t first, int64_t n,
+                          int64_t column, int64_t width, const float *value, int64_t value_stride);
+/* Rows of more than 4096 entries: one of their pieces, a whole row by one thread, the sum of split row i. */
+void cpu_spmm_run_piece(const cpu_spmm_product *p, const cpu_spmm_job *j, const cpu_spmm_piece *piece,
+                        float *out);
+void cpu_spmm_long_row(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                       int64_t column, int64_t r);
+void cpu_spmm_add_split_row(const cpu_spmm_product *p, const cpu_spmm_strip *s, const cpu_spmm_job *j,
+                            int64_t column, int64_t i);
+
+/* cpu_spmm_blocks.c: the layout by blocks of sources, made for lasting plans of dense graphs (*out NULL for others); whether a
+ * call can use it; floats of scratch for one of strips so wide; one strip of such a call. */
+gnt_status cpu_spmm_blocks_create(const gnt_spmm_plan_args *a, int32_t num_threads,
+                                  struct cpu_spmm_blocks **out);
+void cpu_spmm_blocks_free(struct cpu_spmm_blocks **blocks);
+bool cpu_spmm_has_blocks(const gnt_spmm_plan *p, const gnt_spmm_args *a);
+size_t cpu_spmm_blocks_scratch(const cpu_spmm_product *p);
+void cpu_spmm_by_blocks(const cpu_spmm_product *p, const cpu_spmm_strip *s, float *scratch);
 
 gnt_status cpu_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
 gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);

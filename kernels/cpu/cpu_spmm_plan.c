@@ -24,6 +24,7 @@ static void split_free(cpu_spmm_split *w)
     gnti_free(w->piece);
     gnti_free(w->split_first);
     gnti_free(w->partial);
+    cpu_spmm_blocks_free(&w->blocks);
     gnti_free(w);
 }
 
@@ -159,6 +160,7 @@ gnt_status cpu_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_pl
     GNT_TRY(gnti_calloc_bytes((void **)&p->split, sizeof *p->split));
     GNT_TRY(cut_chunks(a, s->head.device->num_threads, p->split));
     GNT_TRY(list_long_rows(a, p->split));
+    GNT_TRY(cpu_spmm_blocks_create(a, s->head.device->num_threads, &p->split->blocks));
     *out = p;
     p = NULL; /* handed over */
 done:

@@ -6,6 +6,8 @@
 
 #include "kernels/cpu/cpu_spmm_kernel.h"
 
-const cpu_spmm_kernels cpu_spmm_kernels_portable = { .vector_floats = VF,
-                                                     .max_vectors = 12,
-                                                     .rows = { LEVEL(0), LEVEL(1) } };
+#include "kernels/cpu/cpu_spmm_block_kernel.h"
+
+const cpu_spmm_kernels cpu_spmm_kernels_portable = {
+    .vector_floats = VF, .max_vectors = 12, .rows = { LEVEL(0), LEVEL(1) }, .block = sum_block
+};
