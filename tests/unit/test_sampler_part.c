@@ -24,7 +24,7 @@ typedef struct fixture {
 /* Of magnitudes so different that a sum in double depends on its order. */
 static float weight_of(int64_t id)
 {
-    return id % 2 == 0 ? ldexpf(1.0f + (float)id / 77.0f, (int)(id % 14) * 3 - 20) : 0.0f;
+    return id % 2 == 0 ? ldexpf(1.0f + (float)id / 77.0f, (int)(id % 14) * 5 - 30) : 0.0f;
 }
 
 static void fixture_make(fixture *f, bool inductive, bool sparse, int32_t num_ranks, int spread)
