@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 
 #include <stdatomic.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -206,4 +207,17 @@ void gnti_alloc_get_stats(gnti_alloc_stats *out)
 void gnti_alloc_reset_peak(void)
 {
     atomic_store(&g_peak_bytes, atomic_load(&g_live_bytes));
+}
+
+void gnti_alloc_poison(void)
+{
+    enum { CACHED = 7, LARGEST = 1032, STEP = 16, HEADER = 8, PATTERN = 0x5a };
+
+    mallopt(M_PERTURB, PATTERN);
+    for (size_t bytes = STEP; bytes <= LARGEST; bytes += STEP)
+        for (int i = 0; i < CACHED; i++) {
+            void *leaked = malloc(bytes - HEADER);
+
+            __asm__ volatile("" : : "r"(leaked) : "memory"); /* not to be optimised away */
+        }
 }

@@ -46,6 +46,10 @@ typedef struct gnti_alloc_stats {
 void gnti_alloc_get_stats(gnti_alloc_stats *out);
 void gnti_alloc_reset_peak(void);
 
+/* For a process that tries what a foreign library does with doubtful input: from now on new blocks of the C library are filled
+ * with a pattern, and its cache of small blocks, which it would hand out as they are, is emptied (and leaks). */
+void gnti_alloc_poison(void);
+
 /* Test hook: the k-th call from now (0: the next) fails once with ERR_NOMEM; -1 switches it off. Answers whether
  * the hook set before has fired. Counts calls of all threads. */
 bool gnti_alloc_fail_at(int64_t k);

@@ -24,6 +24,7 @@ const char *const gnti_h5_version = H5_VERS_INFO;
 struct gnti_h5 {
     hid_t id;
     char *path, *temporary; /* temporary: NULL when reading */
+    int64_t *bytes_read;    /* counts in a const file too */
 };
 
 /* What the newest failed call of the library said. */
@@ -71,11 +72,9 @@ static gnt_status fail(const gnti_h5 *file, const char *path, const char *what)
         code = file->temporary != NULL ? GNT_ERR_OUTPUT : GNT_ERR_IO;
     else if (c.no_memory)
         code = GNT_ERR_NOMEM;
-    if (path == NULL)
-        return gnti_error_set(code, __FILE__, __LINE__, __func__, "cannot %s '%s': %s%s", what, file->path,
-                              c.text, gnti_h5_remedy(c.text));
-    return gnti_error_set(code, __FILE__, __LINE__, __func__, "cannot %s '%s' of file '%s': %s%s", what, path,
-                          file->path, c.text, gnti_h5_remedy(c.text));
+    return gnti_error_set(code, __FILE__, __LINE__, __func__, "cannot %s '%s%s%s': %s%s", what,
+                          path != NULL ? path : "", path != NULL ? "' of file '" : "", file->path, c.text,
+                          gnti_h5_remedy(c.text));
 }
 
 /* Per thread in a thread-safe build: without it the library prints to stderr. And we close our files: at exit it would
@@ -103,6 +102,7 @@ static gnt_status file_alloc(const char *path, gnti_h5 **out)
     GNT_TRY(gnti_calloc_array(&f, 1));
     f->id = H5I_INVALID_HID;
     GNT_TRY(gnti_strdup(&f->path, path));
+    GNT_TRY(gnti_calloc_array(&f->bytes_read, 1));
     *out = f;
     f = NULL;
 done:
@@ -198,16 +198,22 @@ void gnti_h5_close(gnti_h5 **file)
 {
     gnti_h5 *f = file == NULL ? NULL : *file;
 
+    silence();
     if (f == NULL)
         return;
-    silence();
     gnti_atomic_empty(f->temporary); /* on a full disk closing would fail */
     if (f->id >= 0)
         H5Fclose(f->id);
     gnti_atomic_abandon(&f->temporary);
     gnti_free(f->path);
+    gnti_free(f->bytes_read);
     gnti_free(f);
     *file = NULL;
+}
+
+int64_t gnti_h5_bytes_read(const gnti_h5 *file)
+{
+    return *file->bytes_read;
 }
 
 const char *gnti_h5_path(const gnti_h5 *file)
@@ -223,10 +229,8 @@ static bool exists(const gnti_h5 *file, const char *path)
     char prefix[1024];
     const size_t length = strlen(path);
 
-    if (strcmp(path, "/") == 0)
-        return true;
-    if (length >= sizeof prefix)
-        return false;
+    if (strcmp(path, "/") == 0 || length >= sizeof prefix)
+        return length == 1;
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
@@ -241,19 +245,16 @@ static bool exists(const gnti_h5 *file, const char *path)
 gnti_h5_kind gnti_h5_kind_of(const gnti_h5 *file, const char *path)
 {
     gnti_h5_kind kind = GNTI_H5_NOTHING;
-    hid_t object;
+    hid_t object = H5I_INVALID_HID;
 
     silence();
-    if (!exists(file, path))
-        return kind;
-    object = H5Oopen(file->id, path, H5P_DEFAULT);
-    if (object < 0)
-        return kind;
-    if (H5Iget_type(object) == H5I_GROUP)
+    if (exists(file, path))
+        object = H5Oopen(file->id, path, H5P_DEFAULT);
+    if (object > 0 && H5Iget_type(object) == H5I_GROUP)
         kind = GNTI_H5_GROUP;
-    else if (H5Iget_type(object) == H5I_DATASET)
+    else if (object > 0 && H5Iget_type(object) == H5I_DATASET)
         kind = GNTI_H5_DATASET;
-    H5Oclose(object);
+    drop(object);
     return kind;
 }
 
@@ -563,6 +564,8 @@ static gnt_status transfer(const gnti_h5 *file, const motion *m)
         GNT_TRY_H5(H5Dwrite(o.id, as, memory, o.space, H5P_DEFAULT, m->in), "write");
     else
         GNT_TRY_H5(H5Dread(o.id, as, memory, o.space, H5P_DEFAULT, m->out), "read");
+    if (m->in == NULL)
+        *file->bytes_read += (int64_t)info.item_bytes * (info.num_values / info.dims[0] * m->count);
 done:
     drop(memory);
     drop(as);

@@ -52,6 +52,7 @@ gnt_status gnti_h5_create(const char *path, gnti_h5 **out);
 gnt_status gnti_h5_commit(gnti_h5 **file, const char *previous);
 void gnti_h5_close(gnti_h5 **file);
 const char *gnti_h5_path(const gnti_h5 *file);
+int64_t gnti_h5_bytes_read(const gnti_h5 *file); /* of numbers in datasets, as stored, since it was opened */
 
 gnti_h5_kind gnti_h5_kind_of(const gnti_h5 *file, const char *path);
 

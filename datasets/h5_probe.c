@@ -110,6 +110,7 @@ static void walk(const gnti_h5 *file, const char *path, int depth, int64_t *num_
         walk_values(file, path);
         return;
     }
+    gnti_alloc_poison(); /* a block that the library frees unset shall crash here */
     if (depth >= MAX_DEPTH || gnti_h5_list(file, path, &names, &num) != GNT_OK)
         return;
     for (int64_t i = 0; i < num; i++)

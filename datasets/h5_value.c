@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays in HDF5 files: shapes, ranges, conversions.
+/* Arrays in HDF5 files: shapes and slabs; conversions are in h5_convert.c.
  *
  * A file may claim any size, so nothing is allocated for a claim that its stored bytes cannot back: beyond 64
  * MiB a dataset must have at least 1/1100 of its size in the file (deflate's best ratio is 1032).
  */
-#include "datasets/h5_value.h"
-
-#include "datasets/half.h"
-
-#include <math.h>
+#include "datasets/h5_convert.h"
 
 enum { SLAB_BYTES = 256 << 20, CLAIM_BYTES = 64 << 20, BEST_RATIO = 1100 };
 
@@ -112,12 +108,10 @@ done:
     return st;
 }
 
-/* Converts count values of the slab that begins at value `first`. */
-typedef gnt_status (*converter)(const slabs *s, const void *from, int64_t first, int64_t count, void *to);
-
-static gnt_status read_converted(const slabs *s, converter convert, void *out)
+static gnt_status read_converted(const slabs *s, const gnti_h5_numbers *n, void *out)
 {
     gnt_status st = GNT_OK;
+    const size_t out_row = gnti_file_dtype_bytes(n->wanted) * (size_t)s->width;
     void *buffer = NULL;
     size_t bytes;
 
@@ -127,159 +121,63 @@ static gnt_status read_converted(const slabs *s, converter convert, void *out)
         const int64_t count = gnti_min_i64(s->step, s->rows - first);
 
         GNT_TRY(gnti_h5_read_rows(s->file, s->path, s->type, first, count, buffer));
-        GNT_TRY(convert(s, buffer, first * s->width, count * s->width, out));
+        GNT_TRY(gnti_h5_convert(n, buffer, first * s->width, count * s->width,
+                                (char *)out + (size_t)first * out_row));
     }
 done:
     gnti_free(buffer);
     return st;
 }
 
-/* --- integers --- */
-
-static gnt_status u64_to_i64(const slabs *s, const void *from, int64_t first, int64_t count, void *to)
+static gnt_status read_numbers(const gnti_h5 *file, const char *path, gnti_dtype_file wanted,
+                               const gnti_h5_info *info, void *out)
 {
     gnt_status st = GNT_OK;
-    const uint64_t *u = from;
-    int64_t *out = to;
+    gnti_h5_numbers n;
+    slabs s;
 
-    for (int64_t i = 0; i < count; i++) {
-        GNT_CHECK(u[i] <= INT64_MAX, GNT_ERR_FORMAT,
-                  "value %llu at place %lld of '%s' of file '%s' exceeds the signed 64-bit range",
-                  (unsigned long long)u[i], (long long)(first + i), s->path, gnti_h5_path(s->file));
-        out[first + i] = (int64_t)u[i];
-    }
+    GNT_TRY(gnti_h5_numbers_open(file, path, wanted, info, &n));
+    s = slabs_over(file, path, n.stored, info);
+    if (n.stored == wanted)
+        GNT_TRY(read_straight(&s, out));
+    else
+        GNT_TRY(read_converted(&s, &n, out));
 done:
     return st;
 }
 
-static gnt_status i64_to_i32(const slabs *s, const void *from, int64_t first, int64_t count, void *to)
+static gnt_status read_integers(const gnti_h5 *file, const char *path, gnti_dtype_file wanted, int64_t count,
+                                void *out)
 {
     gnt_status st = GNT_OK;
-    const int64_t *v = from;
-    int32_t *out = to;
+    gnti_h5_info info;
 
-    for (int64_t i = 0; i < count; i++) {
-        GNT_CHECK(v[i] >= INT32_MIN && v[i] <= INT32_MAX, GNT_ERR_FORMAT,
-                  "value %lld at place %lld of '%s' of file '%s' exceeds the signed 32-bit range",
-                  (long long)v[i], (long long)(first + i), s->path, gnti_h5_path(s->file));
-        out[first + i] = (int32_t)v[i];
-    }
-done:
-    return st;
-}
-
-static gnt_status u64_to_i32(const slabs *s, const void *from, int64_t first, int64_t count, void *to)
-{
-    gnt_status st = GNT_OK;
-    const uint64_t *u = from;
-    int32_t *out = to;
-
-    for (int64_t i = 0; i < count; i++) {
-        GNT_CHECK(u[i] <= INT32_MAX, GNT_ERR_FORMAT,
-                  "value %llu at place %lld of '%s' of file '%s' exceeds the signed 32-bit range",
-                  (unsigned long long)u[i], (long long)(first + i), s->path, gnti_h5_path(s->file));
-        out[first + i] = (int32_t)u[i];
-    }
-done:
-    return st;
-}
-
-static gnt_status expect_integers(const gnti_h5 *file, const char *path, int64_t count, gnti_h5_info *info)
-{
-    gnt_status st = GNT_OK;
-
-    GNT_TRY(gnti_h5_expect(file, path, -1, -1, info));
-    GNT_CHECK(info->type == GNTI_H5_INT, GNT_ERR_FORMAT, "'%s' of file '%s' must hold integers", path,
-              gnti_h5_path(file));
-    GNT_CHECK(info->num_values == count, GNT_ERR_FORMAT, "'%s' of file '%s' has %lld values, expected %lld",
-              path, gnti_h5_path(file), (long long)info->num_values, (long long)count);
+    GNT_TRY(gnti_h5_expect(file, path, -1, -1, &info));
+    GNT_CHECK(info.num_values == count || info.type != GNTI_H5_INT, GNT_ERR_FORMAT,
+              "'%s' of file '%s' has %lld values, expected %lld", path, gnti_h5_path(file),
+              (long long)info.num_values, (long long)count);
+    GNT_TRY(read_numbers(file, path, wanted, &info, out));
 done:
     return st;
 }
 
 gnt_status gnti_h5_read_i64(const gnti_h5 *file, const char *path, int64_t count, int64_t *out)
 {
-    gnt_status st = GNT_OK;
-    gnti_h5_info info;
-    slabs s;
-
-    GNT_TRY(expect_integers(file, path, count, &info));
-    if (info.is_unsigned && info.item_bytes == 8) {
-        s = slabs_over(file, path, GNTI_FILE_U64, &info);
-        GNT_TRY(read_converted(&s, u64_to_i64, out));
-    } else {
-        s = slabs_over(file, path, GNTI_FILE_I64, &info);
-        GNT_TRY(read_straight(&s, out));
-    }
-done:
-    return st;
+    return read_integers(file, path, GNTI_FILE_I64, count, out);
 }
 
 gnt_status gnti_h5_read_i32(const gnti_h5 *file, const char *path, int64_t count, int32_t *out)
 {
-    gnt_status st = GNT_OK;
-    gnti_h5_info info;
-    slabs s;
-
-    GNT_TRY(expect_integers(file, path, count, &info));
-    if (info.item_bytes < 4 || (info.item_bytes == 4 && !info.is_unsigned)) {
-        s = slabs_over(file, path, GNTI_FILE_I32, &info);
-        GNT_TRY(read_straight(&s, out));
-    } else {
-        s = slabs_over(file, path, info.is_unsigned ? GNTI_FILE_U64 : GNTI_FILE_I64, &info);
-        GNT_TRY(read_converted(&s, info.is_unsigned ? u64_to_i32 : i64_to_i32, out));
-    }
-done:
-    return st;
-}
-
-/* --- floats --- */
-
-static gnt_status f64_to_f32(const slabs *s, const void *from, int64_t first, int64_t count, void *to)
-{
-    gnt_status st = GNT_OK;
-    const double *d = from;
-    float *out = to;
-
-    for (int64_t i = 0; i < count; i++) {
-        out[first + i] = (float)d[i];
-        GNT_CHECK(isfinite(out[first + i]) || !isfinite(d[i]), GNT_ERR_FORMAT,
-                  "value %g in row %lld of '%s' of file '%s' exceeds the float32 range: scale the column",
-                  d[i], (long long)((first + i) / gnti_max_i64(1, s->width)), s->path, gnti_h5_path(s->file));
-    }
-done:
-    return st;
-}
-
-static gnt_status f16_to_f32(const slabs *s, const void *from, int64_t first, int64_t count, void *to)
-{
-    const uint16_t *h = from;
-    float *out = to;
-
-    for (int64_t i = 0; i < count; i++)
-        out[first + i] = s->type == GNTI_FILE_F16 ? gnti_f16_to_float(h[i]) : gnti_bf16_to_float(h[i]);
-    return GNT_OK;
+    return read_integers(file, path, GNTI_FILE_I32, count, out);
 }
 
 gnt_status gnti_h5_read_floats(const gnti_h5 *file, const char *path, int64_t rows, int64_t width, float *out)
 {
     gnt_status st = GNT_OK;
     gnti_h5_info info;
-    slabs s;
 
     GNT_TRY(gnti_h5_expect(file, path, rows, width, &info));
-    GNT_CHECK(info.type != GNTI_H5_TEXT, GNT_ERR_FORMAT, "'%s' of file '%s' must hold numbers", path,
-              gnti_h5_path(file));
-    if (info.type == GNTI_H5_FLOAT && info.item_bytes == 4) {
-        s = slabs_over(file, path, GNTI_FILE_F32, &info);
-        GNT_TRY(read_straight(&s, out));
-    } else if (info.type == GNTI_H5_F16 || info.type == GNTI_H5_BF16) {
-        s = slabs_over(file, path, info.type == GNTI_H5_F16 ? GNTI_FILE_F16 : GNTI_FILE_BF16, &info);
-        GNT_TRY(read_converted(&s, f16_to_f32, out));
-    } else {
-        s = slabs_over(file, path, GNTI_FILE_F64, &info);
-        GNT_TRY(read_converted(&s, f64_to_f32, out));
-    }
+    GNT_TRY(read_numbers(file, path, GNTI_FILE_F32, &info, out));
 done:
     return st;
 }
