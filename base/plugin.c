@@ -7,24 +7,26 @@
 #include "base/alloc.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <limits.h>
+#include <unistd.h>
 
 struct gnti_plugin {
     void *handle;
     char *path;
 };
 
-gnt_status gnti_plugin_open(const char *path, gnti_plugin **out)
+static gnt_status open_with(const char *path, int flags, gnti_plugin **out)
 {
     gnt_status st = GNT_OK;
     gnti_plugin *p = NULL;
 
     GNT_TRY(gnti_calloc_array(&p, 1));
     GNT_TRY(gnti_strdup(&p->path, path));
-    p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    p->handle = dlopen(path, RTLD_NOW | flags);
     if (p->handle == NULL) {
         const char *reason = dlerror();
 
@@ -36,6 +38,11 @@ gnt_status gnti_plugin_open(const char *path, gnti_plugin **out)
 done:
     gnti_plugin_close(&p);
     return st;
+}
+
+gnt_status gnti_plugin_open(const char *path, gnti_plugin **out)
+{
+    return open_with(path, RTLD_LOCAL, out);
 }
 
 void gnti_plugin_close(gnti_plugin **plugin)
@@ -94,6 +101,27 @@ gnt_status gnti_plugin_own_folder(char **out)
     slash[slash == path] = '\0';
     GNT_TRY(gnti_strdup(out, path));
 done:
+    return st;
+}
+
+gnt_status gnti_plugin_open_own(const char *name, gnti_plugin **out)
+{
+    gnt_status st = GNT_OK;
+    static const char *const folders[] = { "", "../lib/" };
+    char path[PATH_MAX + 64] = "";
+    char *folder = NULL;
+
+    GNT_TRY(gnti_plugin_own_folder(&folder));
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", folder, folders[i], name);
+        if (access(path, R_OK) != 0)
+            continue;
+        GNT_TRY(open_with(path, RTLD_LOCAL | RTLD_NODELETE, out));
+        goto done;
+    }
+    GNT_FAIL(GNT_ERR_UNSUPPORTED, "there is no '%s' in '%s': this build was made without it", name, folder);
+done:
+    gnti_free(folder);
     return st;
 }
 

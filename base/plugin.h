@@ -11,6 +11,10 @@ typedef struct gnti_plugin gnti_plugin;
  * here. */
 gnt_status gnti_plugin_open(const char *path, gnti_plugin **out);
 
+/* A plug-in of ours: `name` is looked for beside the library or program that this code is part of, then in ../lib from
+ * there. It stays loaded until the process ends, closed or not. ERR_UNSUPPORTED when there is none. */
+gnt_status gnti_plugin_open_own(const char *name, gnti_plugin **out);
+
 /* Code of the object must not run or be pointed to after this. */
 void gnti_plugin_close(gnti_plugin **plugin);
 

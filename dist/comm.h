@@ -102,6 +102,8 @@ typedef struct gnti_launch {
 } gnti_launch;
 /* From the environment alone, nothing is opened. ERR_USAGE for a launch that contradicts itself (users.md 5, 11). */
 gnt_status gnti_launch_detect(gnti_launch *out);
+/* ERR_USAGE when --devices names another number of devices than there are ranks (1: each rank has its own). */
+gnt_status gnti_launch_check_devices(const gnti_launch *l, int32_t num_devices);
 gnt_status gnti_comm_mpi_create(gnti_comm **out);
 
 /* Before the first collective: every rank compares a hash of (program, shapes, plan, versions). ERR_PEER_LOST (exit 5) with

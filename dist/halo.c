@@ -84,7 +84,12 @@ void gnti_halo_free(gnti_halo **halo)
 
     if (h == NULL)
         return;
-    (void)gnti_comm_exchange_finish(&h->exchange);
+    if (h->exchange != NULL) { /* the error that led here is what the caller reports */
+        const gnti_error_record error = *gnti_error_get();
+
+        (void)gnti_comm_exchange_finish(&h->exchange);
+        (void)gnti_error_adopt(&error);
+    }
     gnti_free(h->peers);
     gnti_free(h->send);
     gnti_free(h->receive);

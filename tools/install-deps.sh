@@ -25,6 +25,8 @@ build  libyaml-dev             module:yaml-0.1
 build  libjansson-dev          module:jansson
 build  libssl-dev              module:libcrypto
 check  libcmocka-dev           module:cmocka
+check  libopenmpi-dev          module:ompi-c
+check  openmpi-bin             program:mpirun
 check  git                     program:git
 check  g++                     program:g++
 check  clang-format            program:clang-format

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The contract of communicators over MPI processes; a rank that aborts, leaves early, or has another program; launches that
+# contradict themselves.
+#   label: medium
+source "$(dirname "$0")/mpi_job.sh"
+
+for n in 1 2 3 4; do
+    run 120 "$n" cases
+    [ "$status" = 0 ] || fail "cases on $n ranks: exit $status"
+done
+
+run 60 3 abort 1
+[ "$status" != 0 ] && [ "$status" != 124 ] || fail "abort: exit $status"
+grep -q 'epoch 3' "$work/err" || fail "abort: no reason"
+
+run 60 3 differ
+[ "$status" = 5 ] || fail "differ: exit $status instead of 5"
+for word in 'launch check' 'gcn with 2 layers' 'gat with 3 layers' 'rank 2'; do
+    grep -q "$word" "$work/err" || fail "differ: the text does not have '$word'"
+done
+
+# A rank that leaves the program early waits at its exit; the others name it.
+run 60 3 leave 2
+[ "$status" = 5 ] || fail "leave: exit $status instead of 5"
+grep -q 'ERR_TIMEOUT: barrier: rank 2 of 3 on host' "$work/err" || fail "leave: rank 2 is not named"
+
+# Started by srun without PMIx, and by another MPI's launcher: refused before MPI starts.
+status=0
+SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=1 "$rank_program" none 2>"$work/err" || status=$?
+[ "$status" = 2 ] || fail "srun without PMIx: exit $status"
+grep -q -- '--mpi=pmix' "$work/err" || fail "srun without PMIx: no remedy"
+status=0
+PMI_SIZE=2 PMI_RANK=0 "$rank_program" none 2>"$work/err" || status=$?
+[ "$status" = 2 ] || fail "another MPI: exit $status"
