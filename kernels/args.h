@@ -113,7 +113,7 @@ typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per bloc
     const gnt_mat_view *src_scale;  /* (cols, shared, 1) or NULL */
     const gnt_mat_view *arc_weight; /* (arcs, M, 1), or NULL: the plan's weights */
     const gnt_mat_view *arg;        /* MAX: int32 winners' columns, -1 for an empty row; or NULL */
-    const gnt_buffer *arg_ids; /* int64 (cols): arg holds these, which fit, instead of columns; or NULL */
+    const gnt_buffer *arg_ids;      /* int64 (cols; MAX_GRAD: rows): arg holds these, not columns; or NULL */
     float alpha, beta;
     gnt_epilogue epilogue;
 } gnt_spmm_args;

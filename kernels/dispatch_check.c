@@ -215,7 +215,8 @@ gnt_status gnti_check_spmm(const gnt_stream *s, const gnti_plan_head *p, const g
     }
     if (a->arg != NULL && a->arg_ids != NULL)
         GNT_TRY(gnti_buffer_check(s, "spmm", "arg_ids", a->arg_ids,
-                                  (size_t)gnti_max_i64(p->args.num_cols, y.rows) * sizeof(int64_t)));
+                                  (size_t)(a->reduce == GNT_SPMM_MAX ? p->args.num_cols : y.rows) *
+                                      sizeof(int64_t)));
     GNT_TRY(check_epilogue(s, "spmm", &a->epilogue, &a->y));
 done:
     return st;

@@ -50,7 +50,7 @@ static void free_operator(gnti_bound_operator *b)
         if (b->transposed != b->forward)
             gnti_spmm_plan_free(&b->transposed);
         gnti_spmm_plan_free(&b->forward);
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < GNTI_NUM_VECTORS; i++)
             gnti_buffer_free(&b->vectors[i]);
         gnti_buffer_free(&b->ids);
         gnti_graph_free(&b->transpose);
@@ -95,12 +95,22 @@ gnt_status gnti_make_spmm_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_pl
                                  out);
 }
 
+static int64_t vector_rows(const gnti_operator *host, int vector)
+{
+    if (vector == GNTI_VECTOR_SYM)
+        return host->num_src;
+    return vector == GNTI_VECTOR_SYM_T || vector == GNTI_VECTOR_MEAN_T ? host->num_src_t : host->num_dst;
+}
+
 static gnt_status make_operator(gnti_program *p, const gnti_operator *host, bool transposed,
                                 gnti_bound_operator *b)
 {
     gnt_status st = GNT_OK;
-    const float *vectors[4] = { host->loop, host->self, host->sym_scale, host->mean_scale };
-    const bool share = host->transposed == host->forward && gnti_pass_is_on(p, GNTI_SYMMETRIC);
+    const float *vectors[GNTI_NUM_VECTORS] = { host->loop,       host->self,        host->sym_scale,
+                                               host->mean_scale, host->sym_scale_t, host->mean_scale_t };
+    /* a part's rows are no transpose of its columns: only its own two matrices serve */
+    const bool share =
+        host->transposed == host->forward && (gnti_pass_is_on(p, GNTI_SYMMETRIC) || p->parts.on);
 
     b->host = host;
     GNT_TRY(gnti_make_spmm_plan(p, host->forward, &b->forward));
@@ -113,11 +123,10 @@ static gnt_status make_operator(gnti_program *p, const gnti_operator *host, bool
         GNT_TRY(gnti_graph_transpose(host->forward, NULL, &b->transpose));
         GNT_TRY(gnti_make_spmm_plan(p, b->transpose, &b->transposed));
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < GNTI_NUM_VECTORS; i++)
         if (vectors[i] != NULL)
-            GNT_TRY(gnti_device_array(
-                p, vectors[i], (size_t)(i == GNTI_VECTOR_SYM ? host->num_src : host->num_dst) * sizeof(float),
-                &b->vectors[i]));
+            GNT_TRY(gnti_device_array(p, vectors[i], (size_t)vector_rows(host, i) * sizeof(float),
+                                      &b->vectors[i]));
     if (host->src_ids != NULL)
         GNT_TRY(gnti_device_array(p, host->src_ids, (size_t)host->num_src * sizeof(int64_t), &b->ids));
 done:
@@ -143,7 +152,7 @@ gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj)
         free_operator(&p->operators[i]);
     gnti_loss_rows_free(p); /* an operator at the same address may be another one */
     for (int32_t s = 1; s <= p->ir.num_spaces; s++)
-        if (s != p->ir.entry_space)
+        if (s != p->ir.entry_space && !p->parts.on)
             p->spaces[s].rows = -1;
     for (int32_t i = 1; i < num; i++)
         transposed = transposed || needs_transpose(p, i);
@@ -153,7 +162,8 @@ gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj)
         const gnti_adj_info spaces = p->ir.adjs[i];
 
         GNT_CHECK(host != NULL, GNT_ERR_ARG, "operator %d of %d is NULL", i, num - 1);
-        GNT_TRY(set_rows(p, spaces.source, host->num_src, i, "sources"));
+        if (!p->parts.on) /* else gnti_bind_part has set them */
+            GNT_TRY(set_rows(p, spaces.source, host->num_src, i, "sources"));
         GNT_TRY(set_rows(p, spaces.destination, host->num_dst, i, "destinations"));
         b->same_as = find_same(p, i, host);
         if (b->same_as != 0) {

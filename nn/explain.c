@@ -15,8 +15,9 @@ enum { LINE_BYTES = 256 };
 
 static const char *const aggregate_words[] = { "sum", "mean", "sym", "max" };
 static const char *const act_words[] = { "none", "relu", "elu", "leaky-relu", "sigmoid", "tanh" };
-static const char *const storage_words[] = { "workspace", "hoisted",  "hoist-temp", "weights", "gradients",
-                                             "features",  "operator", "view",       "nothing" };
+static const char *const storage_words[] = { "workspace", "hoisted",  "hoist-temp", "weights",
+                                             "gradients", "features", "operator",   "view",
+                                             "nothing",   "partial",  "sums" };
 
 static int64_t rows_of(const gnti_program *p, int32_t value)
 {
@@ -181,6 +182,7 @@ static gnt_status explain_text(const gnti_program *p, const gnti_cost_device *de
     for (int i = 0; i < GNTI_NUM_PASSES; i++)
         gnti_text_printf(&t, "pass %-12s %-13s %s\n", gnti_pass_name((gnti_pass)i), pass_state(p, i),
                          p->notes[i].data != NULL ? p->notes[i].data : "");
+    gnti_explain_parts_text(p, &t);
     gnti_text_printf(
         &t,
         "bytes: workspace %zu (largest sum of live values %zu), hoisted %zu, graph %zu, features %zu, "
@@ -261,6 +263,7 @@ static gnt_status explain_json(const gnti_program *p, const gnti_cost_device *de
         GNT_TRY(json_node(p, i, dev, item));
     }
     GNT_TRY(json_passes(p, root));
+    GNT_TRY(gnti_explain_parts_json(p, root));
     GNT_TRY(gnti_json_set_object(root, "bytes", &bytes));
     GNT_TRY(gnti_json_set_int(bytes, "workspace", (int64_t)b.workspace));
     GNT_TRY(gnti_json_set_int(bytes, "live_peak", (int64_t)b.live_peak));

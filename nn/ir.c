@@ -163,6 +163,31 @@ int gnti_node_reads(const gnti_node *n, int32_t out[GNTI_NODE_READS])
     return count;
 }
 
+uint32_t gnti_node_row_sums(const gnti_ir *ir, const gnti_node *n)
+{
+    uint32_t sums = 0;
+
+    if (n->hoisted || n->num_in == 0 || n->in[0] == 0 || ir->values[n->in[0]].space == 0)
+        return 0;
+    switch (n->op) {
+    case GNTI_IR_MATMUL:
+        return n->trans_a;
+    case GNTI_IR_SPARSE_MATMUL:
+        return n->transposed;
+    case GNTI_IR_REDUCE:
+        return n->reduce != GNT_REDUCE_DOT_COLS;
+    case GNTI_IR_NORM_GRAD: /* a batch norm adds up its own */
+        return n->norm == GNT_NORM_LAYER ? 6 : 0;
+    case GNTI_IR_CUSTOM_GRAD:
+        for (int32_t k = 0; k < n->num_out; k++)
+            if (n->out[k] != 0 && ir->values[n->out[k]].space == 0)
+                sums |= 1u << k;
+        return sums;
+    default:
+        return 0;
+    }
+}
+
 void gnti_node_replace(gnti_node *n, int32_t from, int32_t to)
 {
     int32_t *more[6] = { &n->added,         &n->epilogue.row_scale, &n->epilogue.bias,

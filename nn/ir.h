@@ -36,6 +36,8 @@ typedef enum gnti_op {
     GNTI_IR_CUSTOM_GRAD,    /* in: inputs, y, dy; out: gradients of the inputs */
     GNTI_IR_SPARSE_MATMUL,  /* CSR features (or their transpose) times in0; in1: entries after dropout */
     GNTI_IR_SPARSE_DROPOUT, /* entries of the CSR features after dropout */
+    GNTI_IR_EXCHANGE,  /* halo rows of in0 come from their owners; over parts alone, made by plan_parts.c */
+    GNTI_IR_SUM_RANKS, /* partial sums of a group become sums over all ranks */
     GNTI_IR_UPDATE,
     GNTI_IR_COUNT
 } gnti_op;
@@ -49,19 +51,25 @@ typedef enum gnti_storage {
     GNTI_IN_FEATURES,
     GNTI_IN_OPERATOR, /* a vector of a bound operator */
     GNTI_IN_VIEW,     /* part of another value */
-    GNTI_IN_NOTHING   /* never stored */
+    GNTI_IN_NOTHING,  /* never stored */
+    GNTI_IN_PARTIAL,  /* sums over own rows, one a root; param: group, offset: floats in it */
+    GNTI_IN_SUMS      /* sums over all ranks */
 } gnti_storage;
 
 typedef enum gnti_vector {
     GNTI_VECTOR_LOOP,
     GNTI_VECTOR_SELF,
     GNTI_VECTOR_SYM,
-    GNTI_VECTOR_MEAN
+    GNTI_VECTOR_MEAN,
+    GNTI_VECTOR_SYM_T, /* of the rows that a part's transpose gathers */
+    GNTI_VECTOR_MEAN_T,
+    GNTI_NUM_VECTORS
 } gnti_vector;
 
 typedef struct gnti_value {
     int32_t space;
-    int64_t rows; /* space 0 only */
+    int32_t halo_space; /* its memory holds halo rows behind the own ones: rows of this space; 0: none */
+    int64_t rows;       /* space 0 only */
     int64_t width;
     bool shared; /* one copy for all members */
     bool keep;   /* must still be there after a run */
@@ -137,6 +145,7 @@ typedef struct gnti_node {
     const void *custom_state;
     gnti_epilogue_plan epilogue;
     int32_t chain; /* nodes of one chain go block by block; 0: none */
+    int32_t group; /* of SUM_RANKS */
 } gnti_node;
 
 typedef struct gnti_adj_info {
@@ -183,6 +192,8 @@ bool gnti_ir_same_shape(const gnti_ir *ir, int32_t a, int32_t b);
 /* All values that a node reads, epilogue and added value too; answers how many. */
 enum { GNTI_NODE_READS = GNTI_NODE_INPUTS + 6 };
 int gnti_node_reads(const gnti_node *n, int32_t out[GNTI_NODE_READS]);
+/* Outputs whose sum over rows lacks the rows of other ranks: bit k for out[k]; 0: none. */
+uint32_t gnti_node_row_sums(const gnti_ir *ir, const gnti_node *n);
 void gnti_node_replace(gnti_node *n, int32_t from, int32_t to);
 
 /* Per value: its writer, number of reads, last reader (node numbers, -1: none); views count for their root as well. */
@@ -207,6 +218,8 @@ typedef struct gnti_op_info {
     bool in_place; /* the output may take the memory of in[0], or of in[1] of the same shape */
     bool varies;   /* never hoisted, whatever its inputs */
     bool epilogue; /* takes bias, activation, dropout, gate, and adds to a value */
+    uint8_t
+        gathers; /* bit k: in[k] is read along arcs, so its halo rows are needed (of the transpose if n->transposed) */
 } gnti_op_info;
 
 const gnti_op_info *gnti_op_get_info(gnti_op op);

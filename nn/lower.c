@@ -78,9 +78,21 @@ static void find_memory(const gnti_program *p, const gnti_value *v, gnt_mat_view
     case GNTI_IN_OPERATOR:
         view->buf = p->operators[v->adj].vectors[v->vector];
         break;
+    case GNTI_IN_PARTIAL:
+        view->buf = p->parts.partial;
+        view->offset *= sizeof(float);
+        break;
+    case GNTI_IN_SUMS:
+        view->buf = p->parts.result;
+        break;
     default:
         break;
     }
+}
+
+int64_t gnti_value_rows_kept(const gnti_program *p, const gnti_value *v)
+{
+    return v->space == 0 ? v->rows : p->spaces[v->halo_space != 0 ? v->halo_space : v->space].capacity;
 }
 
 gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value)
@@ -101,7 +113,7 @@ gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value)
     view.row_stride = gnti_value_stride(v);
     if (!v->shared) {
         view.member_stride = v->width;
-        view.block_stride = view.row_stride * (v->space == 0 ? v->rows : p->spaces[v->space].capacity);
+        view.block_stride = view.row_stride * gnti_value_rows_kept(p, v);
     }
     find_memory(p, v, &view);
     return view;
@@ -111,6 +123,15 @@ gnt_mat_view gnti_view_columns(gnt_mat_view v, int64_t first, int64_t width)
 {
     v.offset += (size_t)first * sizeof(float);
     v.width = width;
+    return v;
+}
+
+gnt_mat_view gnti_view_rows(gnt_mat_view v, int64_t first, int64_t rows)
+{
+    if (v.buf == NULL)
+        return v;
+    v.offset += (size_t)(first * v.row_stride) * sizeof(float);
+    v.rows = rows;
     return v;
 }
 
@@ -127,6 +148,16 @@ bool gnti_lower_is_training(const gnti_lowering *lo)
 int32_t gnti_lower_features(const gnti_lowering *lo)
 {
     return lo->p->ir.x;
+}
+
+int32_t gnti_lower_num_members(const gnti_lowering *lo)
+{
+    return lo->p->ir.num_members;
+}
+
+const gnt_buffer *gnti_lower_ids(const gnti_lowering *lo, int32_t value)
+{
+    return lo->p->spaces[gnti_lower_value(lo, value)->space].ids;
 }
 
 gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t ordinal, int32_t value)
@@ -211,7 +242,10 @@ gnt_mat_view gnti_lower_vector(const gnti_lowering *lo, int32_t adj, gnti_vector
     const gnti_bound_operator *b = &lo->p->operators[adj];
 
     return (gnt_mat_view){ .buf = b->vectors[vector],
-                           .rows = vector == GNTI_VECTOR_SYM ? b->host->num_src : b->host->num_dst,
+                           .rows = vector == GNTI_VECTOR_SYM ? b->host->num_src
+                                   : vector == GNTI_VECTOR_SYM_T || vector == GNTI_VECTOR_MEAN_T
+                                       ? b->host->num_src_t
+                                       : b->host->num_dst,
                            .members = 1,
                            .block_members = 1,
                            .width = 1,
@@ -258,19 +292,20 @@ void gnti_lower_loss_inputs(const gnti_lowering *lo, gnt_loss_args *a, gnti_inst
 {
     const gnti_program *p = lo->p;
     const gnti_loss_config *c = &p->ir.loss_config;
-    const int64_t rows = a->logits.rows;
+    const int64_t rows = a->logits.rows, all = gnti_lower_rows(lo, p->ir.logits);
 
     a->kind = c->kind;
-    a->weight = plain_view(p->loss.weight, rows, c->weight_per_member ? p->ir.num_members : 1, 1);
+    a->weight = gnti_view_rows(
+        plain_view(p->loss.weight, all, c->weight_per_member ? p->ir.num_members : 1, 1), a->first_row, rows);
     a->labels = p->loss.labels;
     if (c->kind != GNT_LOSS_SOFTMAX)
-        a->target = plain_view(p->loss.target, rows, 1, a->logits.width);
+        a->target = gnti_view_rows(plain_view(p->loss.target, all, 1, a->logits.width), a->first_row, rows);
     if (c->num_class_weights > 0) {
         in->views[1] = plain_view(p->loss.class_weight, 1, 1, c->num_class_weights);
         a->class_weight = &in->views[1];
     }
     a->norm_hyper = p->ir.loss_norm;
-    a->stats = p->stats;
+    a->stats = p->parts.on ? p->parts.stats : p->stats;
 }
 
 void gnti_lower_update_inputs(const gnti_lowering *lo, gnt_optimizer_args *a)
@@ -301,9 +336,16 @@ static gnt_status lower_nodes(gnti_program *p, bool hoisted)
 {
     gnt_status st = GNT_OK;
 
-    for (int64_t i = 0; i < p->ir.num_nodes; i++)
-        if (p->ir.nodes[i].hoisted == hoisted)
-            GNT_TRY(gnti_op_get_info(p->ir.nodes[i].op)->lower(&p->lowering, &p->ir.nodes[i]));
+    for (int64_t i = 0; i < p->ir.num_nodes; i++) {
+        const gnti_node *n = &p->ir.nodes[i];
+
+        if (n->hoisted != hoisted)
+            continue;
+        if (n->op != GNTI_IR_AGGREGATE && n->op != GNTI_IR_MAX_GRAD)
+            GNT_TRY(gnti_lower_end_exchange(&p->lowering));
+        GNT_TRY(gnti_op_get_info(n->op)->lower(&p->lowering, n));
+    }
+    GNT_TRY(gnti_lower_end_exchange(&p->lowering));
 done:
     return st;
 }
@@ -313,6 +355,7 @@ gnt_status gnti_lower_program(gnti_program *p)
     gnt_status st = GNT_OK;
 
     p->lowering.count = 0;
+    p->lowering.under_way = NULL;
     if (!p->hoisted_shared)
         GNT_TRY(lower_nodes(p, true));
     p->num_hoist_instrs = p->lowering.count;
@@ -342,7 +385,11 @@ gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in)
         return gnti_loss(s, &in->a.loss);
     case GNTI_INSTR_UPDATE:
         return gnti_optimizer_step(s, &in->a.update);
+    case GNTI_INSTR_NOTHING:
+        return GNT_OK;
     default:
+        if (gnti_instr_talks(in))
+            return gnti_parts_run(in);
         custom = in->a.custom;
         custom.stream = s;
         return in->kind == GNTI_INSTR_CUSTOM_FORWARD ? in->node->custom->forward(&custom)

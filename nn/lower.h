@@ -5,6 +5,7 @@
 #ifndef GNTI_NN_LOWER_H
 #define GNTI_NN_LOWER_H
 
+#include "dist/halo.h"
 #include "nn/ir.h"
 
 typedef enum gnti_instr_kind {
@@ -16,15 +17,52 @@ typedef enum gnti_instr_kind {
     GNTI_INSTR_LOSS,
     GNTI_INSTR_UPDATE,
     GNTI_INSTR_CUSTOM_FORWARD,
-    GNTI_INSTR_CUSTOM_BACKWARD
+    GNTI_INSTR_CUSTOM_BACKWARD,
+    GNTI_INSTR_NOTHING,
+    /* from here: between ranks (nn/parts.h) */
+    GNTI_INSTR_EXCHANGE,
+    GNTI_INSTR_EXCHANGE_START,
+    GNTI_INSTR_EXCHANGE_POLL,
+    GNTI_INSTR_EXCHANGE_FINISH,
+    GNTI_INSTR_SUM_RANKS,
+    GNTI_INSTR_BROADCAST_START,
+    GNTI_INSTR_BROADCAST_FINISH
 } gnti_instr_kind;
 
 enum { GNTI_INSTR_VIEWS = 16 };
+
+typedef struct gnti_exchange_args {
+    gnti_halo *halo;
+    gnti_halo_rows rows;
+    bool raw;
+} gnti_exchange_args;
+
+/* roots (num_roots, count) of this rank, summed over all into out; parts say which of them are gradients. */
+typedef struct gnti_ranks_args {
+    const gnti_lowering *lo;
+    gnti_tree_sum *tree;
+    const void *roots;
+    void *out;
+    int64_t count;
+    gnt_dtype dtype;
+    const struct gnti_sum_part *parts;
+    int64_t num_parts;
+} gnti_ranks_args;
+
+typedef struct gnti_broadcast_args {
+    gnti_comm *comm;
+    gnti_exchange **under_way;
+    int32_t root;
+    void *data, *own; /* own: blocks of rows to gather into data first, NULL: they are there */
+    int64_t num_blocks;
+    size_t block_bytes, own_stride;
+} gnti_broadcast_args;
 
 typedef struct gnti_instr {
     gnti_instr_kind kind;
     const gnti_node *node;
     const gnt_spmm_plan *plan;
+    bool alone; /* in no chain */
     gnt_row_tree tree;
     union {
         gnt_gemm_args gemm;
@@ -35,6 +73,9 @@ typedef struct gnti_instr {
         gnt_loss_args loss;
         gnt_optimizer_args update;
         gnt_op_args custom;
+        gnti_exchange_args exchange;
+        gnti_ranks_args ranks;
+        gnti_broadcast_args broadcast;
     } a;
     gnt_mat_view views[GNTI_INSTR_VIEWS]; /* what pointers in the arguments point to */
     const gnt_mat_view *grads[GNTI_CUSTOM_INPUTS];
@@ -44,14 +85,18 @@ typedef struct gnti_instr {
 /* A cleared slot; NULL after a failed allocation, which the caller passes on. */
 gnt_status gnti_lower_new(gnti_lowering *lo, gnti_instr_kind kind, const gnti_node *n, gnti_instr **out);
 gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value);
-/* Columns first .. first + width - 1, and rows 0 .. rows - 1, of a view. */
+/* Columns first .. first + width - 1, and rows first .. first + rows - 1, of a view. */
 gnt_mat_view gnti_view_columns(gnt_mat_view v, int64_t first, int64_t width);
+gnt_mat_view gnti_view_rows(gnt_mat_view v, int64_t first, int64_t rows);
 const gnti_value *gnti_lower_value(const gnti_lowering *lo, int32_t value);
 /* Rows of a value as bound. */
 int64_t gnti_lower_rows(const gnti_lowering *lo, int32_t value);
 const gnt_buffer *gnti_lower_step(const gnti_lowering *lo);
 bool gnti_lower_is_training(const gnti_lowering *lo);
 int32_t gnti_lower_features(const gnti_lowering *lo); /* value of x */
+int32_t gnti_lower_num_members(const gnti_lowering *lo);
+const gnt_buffer *gnti_lower_ids(const gnti_lowering *lo,
+                                 int32_t value); /* of its rows; NULL: their numbers */
 gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t ordinal, int32_t value);
 /* Fills the epilogue from a node; views go to the instruction's slots from `first` on. */
 gnt_epilogue gnti_lower_epilogue(const gnti_lowering *lo, gnti_instr *in, const gnti_node *n, int first);
@@ -69,6 +114,7 @@ typedef struct gnti_lower_operator {
     const gnt_spmm_plan *masked; /* transposed, arcs from rows in the loss alone; NULL: none */
 } gnti_lower_operator;
 gnti_lower_operator gnti_lower_get_operator(const gnti_lowering *lo, int32_t adj);
+/* The vector that an aggregation gathers: sym or mean, in its direction; rows as many as it has. */
 gnt_mat_view gnti_lower_vector(const gnti_lowering *lo, int32_t adj, gnti_vector vector);
 typedef struct gnti_lower_sparse {
     const gnt_spmm_plan *forward, *transposed;
@@ -98,6 +144,8 @@ gnt_status gnti_lower_norm(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_norm_grad(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_loss(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_update(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_exchange(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_sum_ranks(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_custom(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_custom_grad(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_sparse_matmul(gnti_lowering *lo, const gnti_node *n);

@@ -7,7 +7,7 @@
  * L: stored loops, S: loops or 1, m and t: scale vectors of the operator. Nothing is ever scattered, no arc has a value
  * of its own unless the graph is weighted.
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 gnt_var gnt_aggregate(gnt_tape *t, gnt_adj adj, gnt_aggregate_kind kind, gnt_var h)
@@ -90,7 +90,11 @@ static void lower_scales(const gnti_lowering *lo, gnti_instr *in, const gnti_nod
     const bool sym = n->aggregate == GNT_AGG_SYM, mean = n->aggregate == GNT_AGG_MEAN;
 
     if ((sym || (mean && n->transposed)) && !n->scaled) {
-        in->views[9] = gnti_lower_vector(lo, n->adj, sym ? GNTI_VECTOR_SYM : GNTI_VECTOR_MEAN);
+        in->views[9] = gnti_lower_vector(lo, n->adj,
+                                         gnti_lower_has_parts(lo) && n->transposed
+                                             ? (sym ? GNTI_VECTOR_SYM_T : GNTI_VECTOR_MEAN_T)
+                                         : sym ? GNTI_VECTOR_SYM
+                                               : GNTI_VECTOR_MEAN);
         in->views[9].rows = a->x.rows;
         a->src_scale = &in->views[9];
     }
@@ -112,7 +116,7 @@ gnt_status gnti_lower_aggregate(gnti_lowering *lo, const gnti_node *n)
     in->plan = n->transposed ? op.transposed : op.forward;
     if (n->masked && op.masked != NULL)
         in->plan = op.masked;
-    in->a.spmm = (gnt_spmm_args){ .x = gnti_lower_view(lo, n->in[0]),
+    in->a.spmm = (gnt_spmm_args){ .x = gnti_lower_gathered(lo, n->in[0]),
                                   .y = gnti_lower_view(lo, n->out[0]),
                                   .reduce = n->aggregate == GNT_AGG_MAX ? GNT_SPMM_MAX : GNT_SPMM_SUM,
                                   .alpha = n->alpha,
@@ -123,7 +127,9 @@ gnt_status gnti_lower_aggregate(gnti_lowering *lo, const gnti_node *n)
     if (n->aggregate == GNT_AGG_MAX) {
         in->views[11] = gnti_lower_view(lo, n->out[1]);
         in->a.spmm.arg = &in->views[11];
+        in->a.spmm.arg_ids = gnti_lower_has_parts(lo) ? gnti_lower_ids(lo, n->in[0]) : NULL;
     }
+    GNT_TRY(gnti_lower_product(lo, n, in));
 done:
     return st;
 }
@@ -136,14 +142,16 @@ gnt_status gnti_lower_max_grad(gnti_lowering *lo, const gnti_node *n)
 
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_SPMM, n, &in));
     in->plan = op.transposed;
-    in->a.spmm = (gnt_spmm_args){ .x = gnti_lower_view(lo, n->in[0]),
+    in->a.spmm = (gnt_spmm_args){ .x = gnti_lower_gathered(lo, n->in[0]),
                                   .y = gnti_lower_view(lo, n->out[0]),
                                   .reduce = GNT_SPMM_MAX_GRAD,
                                   .alpha = 1.0f,
                                   .epilogue = GNT_EPILOGUE_NONE };
     lower_self(lo, in, n, op.has_loop, op.has_self);
-    in->views[11] = gnti_lower_view(lo, n->in[1]);
+    in->views[11] = gnti_lower_gathered(lo, n->in[1]);
     in->a.spmm.arg = &in->views[11];
+    in->a.spmm.arg_ids = gnti_lower_has_parts(lo) ? gnti_lower_ids(lo, n->in[0]) : NULL;
+    GNT_TRY(gnti_lower_product(lo, n, in));
 done:
     return st;
 }

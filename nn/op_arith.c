@@ -3,7 +3,7 @@
  * (rows, M, 1) or one value a member (1, M, 1); its gradient is then summed over what it broadcasts:
  *   d/db (a + b): g        d/db (a b): g a        d/da (a b): g b
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 typedef enum fit { FIT_NOT, FIT_SAME, FIT_ROW, FIT_COLUMN, FIT_ONE } fit;
@@ -186,19 +186,33 @@ gnt_status gnti_lower_scale_by(gnti_lowering *lo, const gnti_node *n)
     return gnti_lower_copy(lo, n, gnti_lower_view(lo, n->in[0]), gnti_lower_view(lo, n->out[0]), n->alpha);
 }
 
-gnt_status gnti_lower_reduce(gnti_lowering *lo, const gnti_node *n)
+static gnt_status lower_rows(gnti_lowering *lo, const gnti_node *n, const gnti_sum_root *root)
 {
     gnt_status st = GNT_OK;
     gnti_instr *in = NULL;
 
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_REDUCE, n, &in));
-    in->tree = gnti_lower_tree(lo, n->in[0]);
-    in->a.reduce = (gnt_reduce_args){ .kind = (gnt_reduce_kind)n->reduce,
-                                      .a = gnti_lower_view(lo, n->in[0]),
-                                      .y = gnti_lower_view(lo, n->out[0]),
-                                      .row_tree = &in->tree };
-    if (n->in[1] != 0)
-        in->a.reduce.b = gnti_lower_view(lo, n->in[1]);
+    in->tree = root->tree;
+    in->a.reduce =
+        (gnt_reduce_args){ .kind = (gnt_reduce_kind)n->reduce,
+                           .a = gnti_view_rows(gnti_lower_view(lo, n->in[0]), root->first, root->rows),
+                           .y = gnti_lower_sum(lo, n->out[0], root),
+                           .row_tree = &in->tree };
+    if (n->in[1] == 0)
+        return GNT_OK;
+    in->a.reduce.b = gnti_lower_view(lo, n->in[1]);
+    if (gnti_lower_value(lo, n->in[1])->space != 0)
+        in->a.reduce.b = gnti_view_rows(in->a.reduce.b, root->first, root->rows);
 done:
     return st;
+}
+
+gnt_status gnti_lower_reduce(gnti_lowering *lo, const gnti_node *n)
+{
+    const gnti_sum_root all = { .rows = gnti_lower_rows(lo, n->in[0]),
+                                .tree = gnti_lower_tree(lo, n->in[0]) };
+
+    return gnti_lower_value(lo, n->out[0])->storage == GNTI_IN_PARTIAL
+               ? gnti_lower_by_root(lo, n, n->in[0], false, lower_rows)
+               : lower_rows(lo, n, &all);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* User-written ops (level 2): forward and backward on raw views of the device's memory. Rows of the output follow the
  * first input. The class must be written for the device's backend, which planning checks: nothing is copied behind the
- * user's back.
+ * user's back. Over parts an op sees own rows; the gradients of parameters are taken chunk by chunk at bitwise.
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs,
@@ -76,8 +76,16 @@ void gnti_grad_custom(gnti_autodiff *ad, const gnti_node *n)
             gnti_autodiff_add(ad, f.in[i], grads[i]);
 }
 
-static gnt_status lower(gnti_lowering *lo, const gnti_node *n, int32_t num_inputs, int32_t output,
-                        gnti_instr **out)
+/* Rows of the graph: those of the root; parameters whole. */
+static gnt_mat_view rows_of(const gnti_lowering *lo, int32_t value, const gnti_sum_root *root)
+{
+    const gnt_mat_view v = gnti_lower_view(lo, value);
+
+    return gnti_lower_value(lo, value)->space != 0 ? gnti_view_rows(v, root->first, root->rows) : v;
+}
+
+static gnt_status lower(gnti_lowering *lo, const gnti_node *n, const gnti_sum_root *root, int32_t num_inputs,
+                        int32_t output, gnti_instr **out)
 {
     gnt_status st = GNT_OK;
     gnti_instr *in = NULL;
@@ -85,8 +93,8 @@ static gnt_status lower(gnti_lowering *lo, const gnti_node *n, int32_t num_input
     GNT_TRY(gnti_lower_new(
         lo, num_inputs == n->num_in ? GNTI_INSTR_CUSTOM_FORWARD : GNTI_INSTR_CUSTOM_BACKWARD, n, &in));
     for (int32_t i = 0; i < num_inputs; i++)
-        in->views[i] = gnti_lower_view(lo, n->in[i]);
-    in->views[6] = gnti_lower_view(lo, output);
+        in->views[i] = rows_of(lo, n->in[i], root);
+    in->views[6] = rows_of(lo, output, root);
     in->a.custom = (gnt_op_args){ .struct_size = sizeof in->a.custom,
                                   .state = n->custom_state,
                                   .num_inputs = num_inputs,
@@ -99,30 +107,43 @@ done:
 
 gnt_status gnti_lower_custom(gnti_lowering *lo, const gnti_node *n)
 {
+    const gnti_sum_root all = { .rows = gnti_lower_rows(lo, n->out[0]) };
     gnti_instr *in = NULL;
 
-    return lower(lo, n, n->num_in, n->out[0], &in);
+    return lower(lo, n, &all, n->num_in, n->out[0], &in);
 }
 
-gnt_status gnti_lower_custom_grad(gnti_lowering *lo, const gnti_node *n)
+static gnt_status lower_grad(gnti_lowering *lo, const gnti_node *n, const gnti_sum_root *root)
 {
     gnt_status st = GNT_OK;
     gnti_instr *in = NULL;
     const int32_t num_inputs = n->num_in - 2;
 
-    GNT_TRY(lower(lo, n, num_inputs, n->in[num_inputs], &in));
-    in->views[7] = gnti_lower_view(lo, n->in[num_inputs + 1]);
+    GNT_TRY(lower(lo, n, root, num_inputs, n->in[num_inputs], &in));
+    in->views[7] = rows_of(lo, n->in[num_inputs + 1], root);
     in->a.custom.out_grad = &in->views[7];
     for (int32_t i = 0; i < num_inputs; i++) {
         in->grads[i] = NULL;
         in->accumulate[i] = false;
         if (n->out[i] == 0)
             continue;
-        in->views[8 + i] = gnti_lower_view(lo, n->out[i]);
+        in->views[8 + i] = gnti_lower_value(lo, n->out[i])->storage == GNTI_IN_PARTIAL
+                               ? gnti_lower_sum(lo, n->out[i], root)
+                               : rows_of(lo, n->out[i], root);
         in->grads[i] = &in->views[8 + i];
     }
     in->a.custom.in_grad = in->grads;
     in->a.custom.in_grad_accumulate = in->accumulate;
 done:
     return st;
+}
+
+gnt_status gnti_lower_custom_grad(gnti_lowering *lo, const gnti_node *n)
+{
+    const gnti_sum_root all = { .rows = gnti_lower_rows(lo, n->in[n->num_in - 2]) };
+
+    for (int32_t k = 0; k < n->num_out; k++)
+        if (n->out[k] != 0 && gnti_lower_value(lo, n->out[k])->storage == GNTI_IN_PARTIAL)
+            return gnti_lower_by_root(lo, n, n->in[0], true, lower_grad);
+    return lower_grad(lo, n, &all);
 }

@@ -2,7 +2,7 @@
 /* The loss with its gradient in one pass, and the update of all parameters in another. Labels, weights and statistics are
  * bound to the program; the divisor is the hyper "loss-norm", so that masks may change without planning again.
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 #include <stdio.h>
@@ -68,23 +68,32 @@ void gnti_record_update(gnt_tape *t, gnt_var loss, const gnti_update_config *con
     }
 }
 
-gnt_status gnti_lower_loss(gnti_lowering *lo, const gnti_node *n)
+static gnt_status lower_rows(gnti_lowering *lo, const gnti_node *n, const gnti_sum_root *root)
 {
     gnt_status st = GNT_OK;
+    const gnt_mat_view logits = gnti_lower_view(lo, n->in[0]);
     gnti_instr *in = NULL;
 
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_LOSS, n, &in));
-    in->tree = gnti_lower_tree(lo, n->in[0]);
-    in->a.loss = (gnt_loss_args){ .logits = gnti_lower_view(lo, n->in[0]),
+    in->tree = root->tree;
+    in->a.loss = (gnt_loss_args){ .logits = gnti_view_rows(logits, root->first, root->rows),
+                                  .first_row = root->first,
+                                  .stats_offset =
+                                      (size_t)(root->slot * gnti_lower_num_members(lo)) * 4 * sizeof(double),
                                   .step = gnti_lower_step(lo),
                                   .row_tree = &in->tree };
     if (n->num_out > 1) {
-        in->views[0] = gnti_lower_view(lo, n->out[1]);
+        in->views[0] = gnti_view_rows(gnti_lower_view(lo, n->out[1]), root->first, root->rows);
         in->a.loss.grad = &in->views[0];
     }
     gnti_lower_loss_inputs(lo, &in->a.loss, in);
 done:
     return st;
+}
+
+gnt_status gnti_lower_loss(gnti_lowering *lo, const gnti_node *n)
+{
+    return gnti_lower_by_root(lo, n, n->in[0], false, lower_rows);
 }
 
 gnt_status gnti_lower_update(gnti_lowering *lo, const gnti_node *n)

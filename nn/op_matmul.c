@@ -2,7 +2,7 @@
 /* Matrix products. y = h w with h (rows, M, in), w (M, in, out). Backward: dh = dy w^T, dw = h^T dy, the latter summed over
  * rows by the fixed tree of row blocks. A shared operand (features, constants) broadcasts over the members.
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 gnt_var gnt_matmul(gnt_tape *t, gnt_var h, gnt_var w)
@@ -54,11 +54,33 @@ void gnti_grad_matmul(gnti_autodiff *ad, const gnti_node *n)
     }
 }
 
+/* The rows of one root: a^T b, in the order of its tree. */
+static gnt_status lower_sum(gnti_lowering *lo, const gnti_node *n, const gnti_sum_root *root)
+{
+    gnt_status st = GNT_OK;
+    gnti_instr *in = NULL;
+
+    GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_GEMM, n, &in));
+    in->tree = root->tree;
+    in->a.gemm = (gnt_gemm_args){ .a = gnti_view_rows(gnti_lower_view(lo, n->in[0]), root->first, root->rows),
+                                  .b = gnti_view_rows(gnti_lower_view(lo, n->in[1]), root->first, root->rows),
+                                  .c = gnti_lower_sum(lo, n->out[0], root),
+                                  .trans_a = true,
+                                  .trans_b = n->trans_b,
+                                  .alpha = n->alpha,
+                                  .row_tree = &in->tree,
+                                  .epilogue = GNT_EPILOGUE_NONE };
+done:
+    return st;
+}
+
 gnt_status gnti_lower_matmul(gnti_lowering *lo, const gnti_node *n)
 {
     gnt_status st = GNT_OK;
     gnti_instr *in = NULL;
 
+    if (n->out[0] != 0 && gnti_lower_value(lo, n->out[0])->storage == GNTI_IN_PARTIAL)
+        return gnti_lower_by_root(lo, n, n->in[0], false, lower_sum);
     GNT_TRY(gnti_lower_added(lo, n));
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_GEMM, n, &in));
     in->a.gemm = (gnt_gemm_args){ .a = gnti_lower_view(lo, n->in[0]),

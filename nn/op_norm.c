@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batch norm (over rows, per member) and layer norm (over columns). The saved mean and rstd let the gradient go without
- * the normalised values. Running statistics are state parameters: training updates them, evaluation reads them.
+ * the normalised values. Over parts a batch norm goes in phases with sums over ranks between them (kernels/args.h); a layer
+ * norm's gradients of its parameters are sums of their own. Running statistics are state parameters: training updates them, evaluation reads them.
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 static const float running_momentum = 0.1f, norm_eps = 1e-5f;
@@ -85,6 +86,70 @@ void gnti_grad_norm(gnti_autodiff *ad, const gnti_node *n)
     gnti_autodiff_add(ad, f.in[2], dbeta);
 }
 
+/* ---- a batch norm over parts ---------------------------------------------------------------------------------------- */
+
+/* The rows of a root in a phase that sums them. */
+static gnt_status add_sums(gnti_lowering *lo, const gnti_node *n, const gnti_instr *whole,
+                           gnt_norm_phase phase, int64_t count)
+{
+    gnt_status st = GNT_OK;
+    const int32_t rows_of = n->op == GNTI_IR_NORM ? n->in[0] : n->in[1];
+    gnti_instr *in = NULL;
+
+    for (int32_t i = 0; i < gnti_lower_num_roots(lo, rows_of); i++) {
+        const gnti_sum_root root = gnti_lower_root(lo, rows_of, i);
+
+        GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_NORM, n, &in));
+        in->tree = root.tree;
+        in->a.norm = whole->a.norm;
+        in->a.norm.x = gnti_view_rows(in->a.norm.x, root.first, root.rows);
+        in->a.norm.y = gnti_view_rows(in->a.norm.y, root.first, root.rows);
+        in->a.norm.dy = gnti_view_rows(in->a.norm.dy, root.first, root.rows);
+        in->a.norm.dx = gnti_view_rows(in->a.norm.dx, root.first, root.rows);
+        in->a.norm.row_tree = &in->tree;
+        in->a.norm.phase = phase;
+        in->a.norm.sums = gnti_lower_norm_partial(lo);
+        in->a.norm.sums_offset = (size_t)(root.slot * count) * sizeof(double);
+    }
+    GNT_TRY(gnti_lower_norm_sums(lo, n, count));
+done:
+    return st;
+}
+
+static gnt_status add_phase(gnti_lowering *lo, const gnti_node *n, const gnti_instr *whole,
+                            gnt_norm_phase phase)
+{
+    gnt_status st = GNT_OK;
+    gnti_instr *in = NULL;
+
+    GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_NORM, n, &in));
+    in->tree = whole->tree;
+    in->a.norm = whole->a.norm;
+    in->a.norm.row_tree = &in->tree;
+    in->a.norm.phase = phase;
+    in->a.norm.sums = gnti_lower_norm_result(lo);
+    in->a.norm.total_rows = gnti_lower_total_rows(lo);
+done:
+    return st;
+}
+
+/* The whole norm becomes phases; its views serve them. */
+static gnt_status in_phases(gnti_lowering *lo, const gnti_node *n, gnti_instr *whole)
+{
+    gnt_status st = GNT_OK;
+    const int64_t count = whole->a.norm.x.members * whole->a.norm.x.width * (whole->a.norm.backward ? 2 : 1);
+
+    whole->kind = GNTI_INSTR_NOTHING;
+    GNT_TRY(add_sums(lo, n, whole, GNT_NORM_SUM, count));
+    if (!whole->a.norm.backward) {
+        GNT_TRY(add_phase(lo, n, whole, GNT_NORM_MEAN));
+        GNT_TRY(add_sums(lo, n, whole, GNT_NORM_SQUARES, count));
+    }
+    GNT_TRY(add_phase(lo, n, whole, GNT_NORM_APPLY));
+done:
+    return st;
+}
+
 gnt_status gnti_lower_norm(gnti_lowering *lo, const gnti_node *n)
 {
     gnt_status st = GNT_OK;
@@ -109,17 +174,21 @@ gnt_status gnti_lower_norm(gnti_lowering *lo, const gnti_node *n)
         in->a.norm.running_mean = &in->views[0];
         in->a.norm.running_var = &in->views[1];
     }
+    if (gnti_lower_has_parts(lo) && n->norm == GNT_NORM_BATCH && in->a.norm.training)
+        GNT_TRY(in_phases(lo, n, in));
 done:
     return st;
 }
 
-gnt_status gnti_lower_norm_grad(gnti_lowering *lo, const gnti_node *n)
+/* The gradient for the rows of a root: all of a layer norm, for its mean and rstd are those of rows. */
+static gnt_status lower_grad(gnti_lowering *lo, const gnti_node *n, const gnti_sum_root *root)
 {
     gnt_status st = GNT_OK;
+    const bool layer = n->norm == GNT_NORM_LAYER;
     gnti_instr *in = NULL;
 
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_NORM, n, &in));
-    in->tree = gnti_lower_tree(lo, n->in[0]);
+    in->tree = root->tree;
     in->a.norm = (gnt_norm_args){ .kind = n->norm,
                                   .backward = true,
                                   .training = true,
@@ -130,9 +199,28 @@ gnt_status gnti_lower_norm_grad(gnti_lowering *lo, const gnti_node *n)
                                   .eps = norm_eps,
                                   .dy = gnti_lower_view(lo, n->in[0]),
                                   .dx = gnti_lower_view(lo, n->out[0]),
-                                  .dgamma = gnti_lower_view(lo, n->out[1]),
-                                  .dbeta = gnti_lower_view(lo, n->out[2]),
+                                  .dgamma = gnti_lower_sum(lo, n->out[1], root),
+                                  .dbeta = gnti_lower_sum(lo, n->out[2], root),
                                   .row_tree = &in->tree };
+    in->a.norm.x = gnti_view_rows(in->a.norm.x, root->first, root->rows);
+    in->a.norm.dy = gnti_view_rows(in->a.norm.dy, root->first, root->rows);
+    in->a.norm.dx = gnti_view_rows(in->a.norm.dx, root->first, root->rows);
+    if (layer) {
+        in->a.norm.mean = gnti_view_rows(in->a.norm.mean, root->first, root->rows);
+        in->a.norm.rstd = gnti_view_rows(in->a.norm.rstd, root->first, root->rows);
+    }
+    if (gnti_lower_has_parts(lo) && !layer)
+        GNT_TRY(in_phases(lo, n, in));
 done:
     return st;
+}
+
+gnt_status gnti_lower_norm_grad(gnti_lowering *lo, const gnti_node *n)
+{
+    const gnti_sum_root all = { .rows = gnti_lower_rows(lo, n->in[0]),
+                                .tree = gnti_lower_tree(lo, n->in[0]) };
+
+    if (n->norm == GNT_NORM_LAYER)
+        return gnti_lower_by_root(lo, n, n->in[0], true, lower_grad);
+    return lower_grad(lo, n, &all);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with features that are stored by their non-zero entries: X W gathers rows of W, X^T G gathers rows of G, both
  * as sums over CSR rows. Dropout on X touches the entries alone (a dropped zero stays zero); entry (r, c) draws as the
- * dense matrix would, so the masks are equal. Such nodes are made by plan_sparse_input.c, never recorded.
+ * dense matrix would, so the masks are equal. Over parts, X^T G is one sum over a rank's rows. Such nodes are made by plan_sparse_input.c, never recorded.
  */
-#include "nn/lower.h"
+#include "nn/parts.h"
 
 gnt_status gnti_lower_sparse_matmul(gnti_lowering *lo, const gnti_node *n)
 {
@@ -15,7 +15,7 @@ gnt_status gnti_lower_sparse_matmul(gnti_lowering *lo, const gnti_node *n)
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_SPMM, n, &in));
     in->plan = n->transposed ? x.transposed : x.forward;
     in->a.spmm = (gnt_spmm_args){ .x = gnti_lower_view(lo, n->in[0]),
-                                  .y = gnti_lower_view(lo, n->out[0]),
+                                  .y = gnti_lower_sum(lo, n->out[0], &(gnti_sum_root){ 0 }),
                                   .alpha = n->alpha,
                                   .beta = n->added != 0 ? n->beta : 0.0f };
     in->a.spmm.epilogue = gnti_lower_epilogue(lo, in, n, 0);

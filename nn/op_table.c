@@ -12,8 +12,9 @@ static const gnti_op_info table[GNTI_IR_COUNT] = {
     [GNTI_IR_AGGREGATE] = { .name = "aggregate",
                             .gradient = gnti_grad_aggregate,
                             .lower = gnti_lower_aggregate,
-                            .epilogue = true },
-    [GNTI_IR_MAX_GRAD] = { .name = "max-gradient", .lower = gnti_lower_max_grad },
+                            .epilogue = true,
+                            .gathers = 1 },
+    [GNTI_IR_MAX_GRAD] = { .name = "max-gradient", .lower = gnti_lower_max_grad, .gathers = 3 },
     [GNTI_IR_ADD] = { .name = "add",
                       .gradient = gnti_grad_add,
                       .lower = gnti_lower_add_mul,
@@ -56,6 +57,8 @@ static const gnti_op_info table[GNTI_IR_COUNT] = {
     [GNTI_IR_SPARSE_DROPOUT] = { .name = "sparse-dropout",
                                  .lower = gnti_lower_sparse_dropout,
                                  .varies = true },
+    [GNTI_IR_EXCHANGE] = { .name = "exchange", .lower = gnti_lower_exchange, .varies = true },
+    [GNTI_IR_SUM_RANKS] = { .name = "sum-ranks", .lower = gnti_lower_sum_ranks, .varies = true },
     [GNTI_IR_UPDATE] = { .name = "update", .lower = gnti_lower_update, .varies = true },
 };
 

@@ -21,6 +21,7 @@ static const struct {
     [GNTI_SYMMETRIC] = { "symmetric", GNTI_PASS_SYMMETRIC },
     [GNTI_MEMORY] = { "memory", GNTI_PASS_MEMORY },
     [GNTI_CHAIN] = { "chain", GNTI_PASS_CHAIN },
+    [GNTI_OVERLAP] = { "overlap", GNTI_PASS_OVERLAP },
 };
 
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass)
@@ -65,7 +66,7 @@ gnt_status gnti_passes_parse(const char *list, uint32_t *out)
 
             GNT_FAIL(GNT_ERR_USAGE,
                      "no planner pass '%s'%s%s, there are hoist, reassociate, symmetric, sparse-input, fuse, "
-                     "loss-rows, chain, memory",
+                     "loss-rows, chain, memory, overlap",
                      word, near != NULL ? ": did you mean " : "", near != NULL ? near : "");
         }
         bits |= bit;
@@ -190,6 +191,16 @@ static void keep_logits(gnti_program *p)
     p->ir.values[gnti_ir_root(&p->ir, p->ir.logits)].keep = true;
 }
 
+/* X^T G over stored entries adds them row by row, not chunk by chunk, as bits that no rank count moves must be added. */
+static bool keeps_chunk_order(gnti_program *p)
+{
+    const bool keeps = p->config.dist != NULL && gnti_context_determinism(p->ctx) == GNTI_DET_BITWISE;
+
+    if (keeps && p->ir.sparse_x)
+        gnti_pass_note(p, GNTI_SPARSE_INPUT, "off: bitwise over parts adds gradients chunk by chunk");
+    return keeps;
+}
+
 static gnt_status run_passes(gnti_program *p)
 {
     gnt_status st = GNT_OK;
@@ -203,7 +214,7 @@ static gnt_status run_passes(gnti_program *p)
     }
     keep_logits(p);
     GNT_TRY(gnti_ir_remove_dead(&p->ir));
-    if (gnti_pass_is_on(p, GNTI_SPARSE_INPUT))
+    if (gnti_pass_is_on(p, GNTI_SPARSE_INPUT) && !keeps_chunk_order(p))
         GNT_TRY(gnti_plan_sparse_input(p));
     if (gnti_pass_is_on(p, GNTI_HOIST))
         GNT_TRY(gnti_plan_hoist(p));
@@ -211,6 +222,7 @@ static gnt_status run_passes(gnti_program *p)
         GNT_TRY(gnti_plan_fuse(p));
     if (gnti_pass_is_on(p, GNTI_LOSS_ROWS))
         GNT_TRY(gnti_plan_loss_rows(p));
+    GNT_TRY(gnti_plan_parts(p));
     if (gnti_pass_is_on(p, GNTI_CHAIN) && (p->dev == NULL || gnti_device_has_chains(p->dev)))
         gnti_plan_chains(p);
     gnti_plan_blocks(p);

@@ -15,17 +15,24 @@ static bool fits(const gnti_ir *ir, int32_t v, int32_t space)
 }
 
 /* The space whose rows the node works through, 0: it cannot be part of a chain. */
-static int32_t chain_space(const gnti_ir *ir, const gnti_node *n)
+static int32_t chain_space(const gnti_program *p, const gnti_node *n)
 {
+    const gnti_ir *ir = &p->ir;
+    /* sums over chunks follow another tree than that of chains */
+    const bool sums_apart = p->parts.on && gnti_context_determinism(p->ctx) == GNTI_DET_BITWISE;
     int32_t space;
 
     switch (n->op) {
     case GNTI_IR_MATMUL:
+        if (n->trans_a && sums_apart)
+            return 0;
         space = ir->values[n->in[0]].space;
         return n->trans_a && ir->values[n->in[1]].space != space ? 0 : space;
     case GNTI_IR_AGGREGATE:
         return n->aggregate == GNT_AGG_MAX ? 0 : ir->values[n->out[0]].space;
     case GNTI_IR_REDUCE:
+        if (sums_apart)
+            return 0;
         return n->reduce == GNT_REDUCE_SUM_ROWS || n->reduce == GNT_REDUCE_DOT_ROWS
                    ? ir->values[n->in[0]].space
                    : 0;
@@ -56,12 +63,13 @@ static bool written_since(const gnti_ir *ir, int64_t first, int64_t at, int32_t 
 
 /* Whether node `at` may follow the nodes from `first` on: it reads neither sums that they make nor, from all over the graph,
  * rows that they write; what it adds to must be rows. */
-static bool may_follow(const gnti_ir *ir, int64_t first, int64_t at, int32_t space)
+static bool may_follow(const gnti_program *p, int64_t first, int64_t at, int32_t space)
 {
+    const gnti_ir *ir = &p->ir;
     const gnti_node *n = &ir->nodes[at];
     int32_t reads[GNTI_NODE_READS];
 
-    if (n->hoisted || chain_space(ir, n) != space)
+    if (n->hoisted || chain_space(p, n) != space)
         return false;
     if (n->op == GNTI_IR_AGGREGATE && written_since(ir, first, at, n->in[0]))
         return false;
@@ -77,11 +85,11 @@ void gnti_plan_chains(gnti_program *p)
     int32_t number = 0;
 
     for (int64_t i = 0; i < ir->num_nodes;) {
-        const int32_t space = ir->nodes[i].hoisted ? 0 : chain_space(ir, &ir->nodes[i]);
+        const int32_t space = ir->nodes[i].hoisted ? 0 : chain_space(p, &ir->nodes[i]);
         int64_t end = i + 1;
 
-        if (space != 0 && may_follow(ir, i, i, space))
-            while (end < ir->num_nodes && may_follow(ir, i, end, space))
+        if (space != 0 && may_follow(p, i, i, space))
+            while (end < ir->num_nodes && may_follow(p, i, end, space))
                 end++;
         if (end > i + 1) {
             number++;
@@ -226,9 +234,11 @@ static int64_t chain_end(const gnti_lowering *lo, int64_t first)
 {
     int64_t end = first + 1;
 
-    if (lo->list[first]->node->chain == 0)
+    if (lo->list[first]->node->chain == 0 || lo->list[first]->alone)
         return end;
     for (; end < lo->count && lo->list[end]->node->chain == lo->list[first]->node->chain; end++) {
+        if (lo->list[end]->alone)
+            return end;
         if (rows_of(lo->list[end]) != rows_of(lo->list[first]))
             return end;
         for (int64_t k = first; k < end; k++)

@@ -2,7 +2,7 @@
 /* Loss rows: the gradient of the loss is zero in rows without a loss weight (all but 8 % of the nodes on some sets), and stays
  * so until it moves along arcs. The first backward aggregation then needs only the arcs that come from rows in the loss:
  * the pass marks such nodes, binding makes a matrix of these arcs when it drops a fifth of them at least. Zeros left out of
- * a sum change no result.
+ * a sum change no result. Over parts, ranks tell each other which halo rows are in the loss, and decide together: by all arcs.
  */
 #include "nn/program_state.h"
 
@@ -95,7 +95,7 @@ done:
 
 static bool same_mask(const gnti_program *p, const gnti_operator *op, const float *weight)
 {
-    if (p->loss_rows.mask == NULL || p->loss_rows.owner != op || p->loss_rows.num_rows != op->num_dst)
+    if (p->loss_rows.mask == NULL || p->loss_rows.owner != op || p->loss_rows.num_rows < op->num_dst)
         return false;
     for (int64_t r = 0; r < op->num_dst; r++)
         if (p->loss_rows.mask[r] != (weight[r] != 0.0f))
@@ -103,33 +103,76 @@ static bool same_mask(const gnti_program *p, const gnti_operator *op, const floa
     return true;
 }
 
+/* Which rows that the transpose gathers have a loss weight. */
+static gnt_status make_mask(gnti_program *p, const gnti_operator *op, const float *weight)
+{
+    gnt_status st = GNT_OK;
+    const int64_t rows = op->transposed->num_cols;
+    float *in_loss = NULL;
+
+    gnti_loss_rows_free(p);
+    p->loss_rows.owner = op;
+    GNT_TRY(gnti_alloc_array(&p->loss_rows.mask, rows + 1));
+    GNT_TRY(gnti_alloc_array(&in_loss, rows + 1));
+    p->loss_rows.num_rows = rows;
+    for (int64_t r = 0; r < op->num_dst; r++)
+        in_loss[r] = weight[r] != 0.0f;
+    if (p->parts.on)
+        GNT_TRY(gnti_parts_exchange_floats(p, GNTI_BACKWARD, in_loss));
+    for (int64_t r = 0; r < rows; r++)
+        p->loss_rows.mask[r] = in_loss[r] != 0.0f;
+done:
+    gnti_free(in_loss);
+    return st;
+}
+
+/* Whether the mask is as before, on every rank. */
+static gnt_status is_known(gnti_program *p, const gnti_operator *op, const float *weight, bool *out)
+{
+    gnt_status st = GNT_OK;
+    int64_t changed = !same_mask(p, op, weight);
+
+    if (p->parts.on)
+        GNT_TRY(gnti_parts_max(p, &changed));
+    *out = changed == 0;
+done:
+    return st;
+}
+
 gnt_status gnti_bind_loss_rows(gnti_program *p, const float *weight)
 {
     gnt_status st = GNT_OK;
     const gnti_operator *op = p->loss_rows.adj != 0 ? p->operators[p->loss_rows.adj].host : NULL;
     const gnti_graph *g;
-    int64_t kept = 0;
+    int64_t arcs[2] = { 0, 0 }, kept; /* kept ones, all */
+    bool known = false;
+    static const float none = 0.0f;
 
-    if (op == NULL || weight == NULL || same_mask(p, op, weight))
+    if (p->parts.on && weight == NULL && p->parts.part->num_own == 0)
+        weight = &none; /* a rank without rows answers the others all the same */
+    if (op == NULL || weight == NULL)
         return GNT_OK;
-    gnti_loss_rows_free(p);
-    p->loss_rows.owner = op;
-    GNT_TRY(gnti_alloc_array(&p->loss_rows.mask, op->num_dst + 1));
-    p->loss_rows.num_rows = op->num_dst;
-    for (int64_t r = 0; r < op->num_dst; r++)
-        p->loss_rows.mask[r] = weight[r] != 0.0f;
+    GNT_TRY(is_known(p, op, weight, &known));
+    if (known)
+        return GNT_OK;
+    GNT_TRY(make_mask(p, op, weight));
     g = op->transposed;
     for (int64_t e = 0; e < g->num_arcs; e++)
-        kept += p->loss_rows.mask[g->columns[e]];
+        arcs[0] += p->loss_rows.mask[g->columns[e]];
+    kept = arcs[0];
+    arcs[1] = g->num_arcs;
+    if (p->parts.on)
+        GNT_TRY(gnti_parts_sum(p, arcs, 2));
     gnti_text_free(&p->notes[GNTI_LOSS_ROWS]);
-    gnti_pass_note(p, GNTI_LOSS_ROWS, "%lld of %lld arcs carry a gradient of the loss%s", (long long)kept,
-                   (long long)g->num_arcs,
-                   5 * kept > 4 * g->num_arcs ? ", too many to leave the others out" : "");
+    gnti_pass_note(p, GNTI_LOSS_ROWS, "%lld of %lld arcs carry a gradient of the loss%s", (long long)arcs[0],
+                   (long long)arcs[1], 5 * arcs[0] > 4 * arcs[1] ? ", too many to leave the others out" : "");
     GNT_TRY(p->notes[GNTI_LOSS_ROWS].status);
-    if (5 * kept > 4 * g->num_arcs)
+    if (5 * arcs[0] > 4 * arcs[1])
         return GNT_OK;
     GNT_TRY(filter(g, p->loss_rows.mask, kept, &p->loss_rows.arcs));
     GNT_TRY(gnti_make_spmm_plan(p, p->loss_rows.arcs, &p->loss_rows.plan));
+    if (p->parts.on)
+        GNT_TRY(gnti_bind_masked_overlap(p, p->loss_rows.arcs));
 done:
     if (st != GNT_OK)
         gnti_loss_rows_free(p);

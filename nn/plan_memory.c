@@ -152,9 +152,8 @@ size_t gnti_value_bytes(const gnti_program *p, int32_t value)
     const gnti_value *v = &p->ir.values[value];
     const int64_t members = v->shared ? 1 : p->ir.num_members;
     const int64_t blocks = gnti_ceil_div(members, v->block_members);
-    const int64_t rows = v->space == 0 ? v->rows : p->spaces[v->space].capacity;
 
-    return (size_t)(blocks * rows * gnti_value_stride(v)) * sizeof(float);
+    return (size_t)(blocks * gnti_value_rows_kept(p, v) * gnti_value_stride(v)) * sizeof(float);
 }
 
 /* Whether node n, the last reader of value c, may write its output over it. */
@@ -165,7 +164,8 @@ static bool may_take(const layout *lo, const gnti_node *n, int64_t at, int32_t c
 
     if (c == 0 || lo->item_of[c] < 0 || !gnti_value_is_temporary(&ir->values[c]) || lo->uses[c].last != at ||
         !gnti_ir_same_shape(ir, c, out) || ir->values[c].dtype != ir->values[out].dtype ||
-        ir->values[c].block_members != ir->values[out].block_members)
+        ir->values[c].block_members != ir->values[out].block_members ||
+        ir->values[c].halo_space != ir->values[out].halo_space)
         return false;
     for (int k = gnti_node_reads(n, reads) - 1; k >= 0; k--) {
         /* another operand in the same memory: only an equal one, and only element by element */

@@ -27,6 +27,7 @@ void gnti_program_free(gnti_program **p)
         return;
     q = *p;
     gnti_bound_free(q);
+    gnti_parts_free(q);
     leave_workspace(q);
     gnti_lowering_free(&q->lowering);
     gnti_free(q->chain_ops);
@@ -51,6 +52,13 @@ void gnti_program_free(gnti_program **p)
     gnti_free(q->node_seconds);
     gnti_free(q);
     *p = NULL;
+}
+
+/* A rank that fails ends what the others wait for. */
+static void tell_others(gnti_program *p, gnt_status st)
+{
+    if (st != GNT_OK && p->parts.on)
+        gnti_comm_abort(p->parts.dist.comm, gnt_last_error());
 }
 
 /* ---- bind ---------------------------------------------------------------------------------------------------------- */
@@ -128,8 +136,12 @@ static gnt_status bind_data(gnti_program *p, const gnti_batch *batch)
     GNT_CHECK(batch->adj != NULL || p->bound, GNT_ERR_ARG, "the first binding lacks operators");
     GNT_CHECK(owner != NULL, GNT_ERR_ARG, "the first binding lacks features");
     p->bound = false;
+    if (batch->adj != NULL && p->parts.on)
+        GNT_TRY(gnti_bind_part(p, batch->part, batch->adj));
     if (batch->adj != NULL)
         GNT_TRY(gnti_bind_operators(p, batch->adj));
+    if (batch->adj != NULL && p->parts.on)
+        GNT_TRY(gnti_bind_travel(p));
     GNT_TRY(gnti_bind_features(p, &x, owner));
     GNT_TRY(grow(p));
     GNT_TRY(alloc_hoisted(p));
@@ -155,6 +167,8 @@ gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
     GNT_TRY(gnti_stream_finish(p->stream));
     p->bound = true;
 done:
+    if (p != NULL)
+        tell_others(p, st);
     return st;
 }
 
@@ -236,9 +250,12 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
         GNT_TRY(run_timed(p)); /* op by op: chains have no times of their ops */
         return GNT_OK;
     }
-    for (int64_t i = 0; i < p->num_chains; i++)
+    if (p->parts.on)
+        GNT_TRY(gnti_parts_run_step(p, step->step));
+    for (int64_t i = 0; i < p->num_chains && !p->parts.on; i++)
         GNT_TRY(gnti_chain_execute(p, &p->chains[i]));
 done:
+    tell_others(p, st);
     return st;
 }
 

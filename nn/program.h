@@ -126,6 +126,7 @@ typedef struct gnti_dist_config {
     gnti_wire wire;
     gnti_virtual *clock;      /* NULL: wall time */
     struct gnti_trace *trace; /* nn/trace.h, NULL: none */
+    bool always_overlap;      /* pass overlap also where it does not pay (tests) */
 } gnti_dist_config;
 
 typedef struct gnti_plan_config {
@@ -186,6 +187,16 @@ typedef struct gnti_program_bytes {
         params; /* hoist_temp: while binding alone */
 } gnti_program_bytes;
 void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
+/* What a program over parts sends. Planned: of one step, or of binding, as the formula has it; the rest was counted since the
+ * part was bound. */
+typedef struct gnti_dist_counters {
+    int64_t step_exchanges, bind_exchanges, step_sums; /* planned; broadcasts of one layer are one exchange */
+    int64_t step_bytes_sent, step_bytes_received;      /* planned, of exchanges and broadcasts */
+    int64_t overlapped;                                /* exchanges of a step under interior rows */
+    gnti_strategy strategy;
+    gnti_halo_counters counted; /* of halo exchanges */
+} gnti_dist_counters;
+void gnti_program_get_dist(const gnti_program *p, gnti_dist_counters *out);
 /* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound
  * to the same operators and features. */
 gnt_status gnti_program_share(gnti_program *p, gnti_program *with);

@@ -12,6 +12,7 @@
 #include "nn/lower.h"
 #include "nn/model.h"
 #include "nn/params.h"
+#include "nn/parts.h"
 #include "nn/tape.h"
 
 typedef struct gnti_bound_space {
@@ -23,8 +24,8 @@ typedef struct gnti_bound_space {
 typedef struct gnti_bound_operator {
     const gnti_operator *host; /* NULL: not bound */
     int32_t same_as;           /* an earlier adj with the same operator, whose things these are; 0: own */
-    gnt_spmm_plan *forward, *transposed; /* transposed may equal forward */
-    gnt_buffer *vectors[4];              /* by gnti_vector */
+    gnt_spmm_plan *forward, *transposed;   /* transposed may equal forward */
+    gnt_buffer *vectors[GNTI_NUM_VECTORS]; /* by gnti_vector */
     gnt_buffer *ids;
     gnti_graph *transpose; /* made here when the symmetric pass is off */
 } gnti_bound_operator;
@@ -68,11 +69,12 @@ typedef struct gnti_chain_run {
 
 struct gnti_lowering {
     gnti_program *p;
-    gnti_instr **list; /* slots are kept */
+    const gnti_node *under_way; /* exchange that a product will end */
+    gnti_instr **list;          /* slots are kept */
     int64_t count, capacity;
 };
 
-enum { GNTI_NUM_PASSES = 8, GNTI_MAX_SEGMENT_NAME = 96 };
+enum { GNTI_NUM_PASSES = 9, GNTI_MAX_SEGMENT_NAME = 96 };
 
 struct gnti_program {
     gnt_context *ctx;
@@ -83,6 +85,7 @@ struct gnti_program {
     gnti_param_info *infos; /* own layout of a dry run */
     gnti_ir ir;
     gnti_plan_config config;
+    gnti_program_parts parts;
     int64_t fired[GNTI_NUM_PASSES];   /* how often a pass has changed something */
     gnti_text notes[GNTI_NUM_PASSES]; /* what and why not */
     gnti_hyper_info *hypers;          /* names are in the arena */
@@ -135,7 +138,8 @@ typedef enum gnti_pass {
     GNTI_LOSS_ROWS,
     GNTI_SYMMETRIC,
     GNTI_CHAIN,
-    GNTI_MEMORY
+    GNTI_MEMORY,
+    GNTI_OVERLAP
 } gnti_pass;
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass);
 const char *gnti_pass_name(gnti_pass pass);
@@ -168,6 +172,8 @@ gnt_status gnti_memory_place(gnti_memory_item *items, int64_t count, bool reuse,
 
 /* Whether values' bytes are needed and how many, for capacities as they are. */
 size_t gnti_value_bytes(const gnti_program *p, int32_t value);
+/* Rows that its memory has room for. */
+int64_t gnti_value_rows_kept(const gnti_program *p, const gnti_value *v);
 /* Whether a value depends on nothing that changes between steps. Caller frees. */
 gnt_status gnti_ir_constant(const gnti_ir *ir, bool **out);
 

@@ -40,6 +40,8 @@ static gnt_status sign(const gnti_program *p, uint64_t **out)
         for (int32_t k = 0; k < n->num_out; k++) {
             const gnti_value *v = &ir->values[n->out[k]];
 
+            /* memory for halo rows too: every rank must come to the same answer */
+            h = mix(h, (uint64_t)(v->halo_space == 0 ? 0 : 1 + (v->halo_space == p->parts.halo_space[1])));
             signs[n->out[k]] = mix(mix(mix(h, (uint64_t)k), (uint64_t)v->width), (uint64_t)v->first_column);
         }
     }

@@ -128,14 +128,15 @@ static void bind(const nn_setup *s, nn_case *c)
     const int32_t layers = gnt_model_num_layers(c->model);
     const gnti_operator *ops[64];
     gnti_features sparse = { 0 };
-    gnti_batch batch = { .adj = s->ops != NULL ? s->ops : ops,
+    gnti_batch batch = { .part = s->part,
+                         .adj = s->ops != NULL ? s->ops : ops,
                          .x = s->x != NULL ? s->x : &s->data->x,
                          .labels = s->labels != NULL ? s->labels : s->data->labels,
                          .weight = s->weight != NULL ? s->weight : s->data->weight };
     double sum = 0.0;
 
     for (int32_t l = 0; l < layers && l < 64; l++)
-        ops[l] = s->data->op;
+        ops[l] = s->part != NULL ? s->part->op : s->data->op;
     c->rows = s->ops != NULL ? s->ops[layers - 1]->num_dst : s->data->num_nodes;
     if (s->sparse) {
         sparse = (gnti_features){
@@ -145,14 +146,16 @@ static void bind(const nn_setup *s, nn_case *c)
     }
     for (int64_t r = 0; r < c->rows; r++)
         sum += (double)batch.weight[r];
-    c->norm = (float)(1.0 / sum);
+    c->norm = (float)(1.0 / (s->weight_sum > 0.0 ? s->weight_sum : sum));
     gnt_assert_ok(gnti_program_bind(c->program, &batch));
 }
 
 void nn_case_make(const nn_setup *s, nn_case *c)
 {
     gnt_tape *t = NULL;
-    const gnti_plan_config plan = { .disabled_passes = s->disabled, .block_members = s->block_members };
+    const gnti_plan_config plan = { .dist = s->dist,
+                                    .disabled_passes = s->disabled,
+                                    .block_members = s->block_members };
 
     memset(c, 0, sizeof *c);
     c->members = s->members > 0 ? s->members : 1;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seconds of halo exchange and broadcast, and which of the two a graph should use. */
+#include "dist/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+gnti_link gnti_cost_link(const gnti_comm *c)
+{
+    if (c->link.bytes_per_second > 0.0)
+        return c->link;
+    if (strcmp(c->table->name, "mpi") == 0)
+        return (gnti_link){ 5e-6, 5e9 };
+    return (gnti_link){ 2e-6, 8e9 }; /* one copy in memory */
+}
+
+bool gnti_cost_link_is_apart(const gnti_comm *c)
+{
+    return c->size > 1 && (c->link.bytes_per_second > 0.0 || strcmp(c->table->name, "mpi") == 0);
+}
+
+double gnti_cost_halo_seconds(const gnti_link *link, int32_t num_peers, int64_t num_rows, int64_t row_bytes)
+{
+    return (double)num_peers * link->latency +
+           (double)num_rows * (double)row_bytes / link->bytes_per_second * (1.0 + GNTI_COST_PACK);
+}
+
+double gnti_cost_broadcast_seconds(const gnti_link *link, int32_t num_ranks, int64_t num_nodes,
+                                   int64_t row_bytes)
+{
+    const double ranks = (double)num_ranks;
+
+    return ranks * link->latency * log2(fmax(ranks, 1.0)) +
+           (double)num_nodes * (double)row_bytes / link->bytes_per_second * (ranks - 1.0) / ranks;
+}
+
+bool gnti_cost_prefers_broadcast(int32_t num_ranks, int64_t num_nodes, int64_t most_halo)
+{
+    const double received = (double)num_nodes * (double)(num_ranks - 1) / (double)num_ranks;
+
+    return (double)most_halo * (1.0 + GNTI_COST_PACK) >= GNTI_COST_COLLECTIVE * received && received > 0.0;
+}
