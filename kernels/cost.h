@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an op costs: floating-point operations, bytes of memory traffic and predicted seconds. Read by the
- * planner's passes, by explain, by estimate and by placement; the other half, of messages, is dist/cost.h.
+ * planner's passes, by explain, by estimate and by placement; the other half, of messages, is dist/link_cost.h.
  *
  *   spmm   flops = 2 m d (weighted), m d (not); bytes = m (4 [+ 4 weighted]) + m d s miss + 2 n d s
  *   gemm   flops = 2 n k d;                     bytes = s (n k + k d + n d)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How rows travel: halo exchange or broadcast of everybody's rows, and whether interior rows are computed meanwhile. Both
- * follow costs (dist/cost.h) once the part is known.
+ * follow costs (dist/link_cost.h) once the part is known.
  *
  * The strategy must be the same on every rank, so it follows from the largest halo of all. A broadcast adds up the terms of a
  * row rank by rank, which is another rounding than that of the row at once: at bitwise halo is taken. Overlap moves no bit, so
  * each rank decides alone.
  */
-#include "dist/cost.h"
+#include "dist/link_cost.h"
 #include "kernels/cost.h"
 #include "nn/program_state.h"
 

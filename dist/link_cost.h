@@ -5,8 +5,8 @@
  * a latency, b seconds a byte, s bytes of an element. Collectives run nearer to the peak than exchanges, so halo is taken when
  * max |H| (1 + pack) < 0.77 n (P - 1) / P.
  */
-#ifndef GNTI_DIST_COST_H
-#define GNTI_DIST_COST_H
+#ifndef GNTI_DIST_LINK_COST_H
+#define GNTI_DIST_LINK_COST_H
 
 #include "dist/comm.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seconds of halo exchange and broadcast, and which of the two a graph should use. */
-#include "dist/cost.h"
+#include "dist/link_cost.h"
 
 #include <math.h>
 #include <string.h>
