@@ -4,7 +4,7 @@
  * From each of a few far-apart nodes a region grows until it has its share of the work, by breadth or by best gain in turns;
  * then passes of Fiduccia and Mattheyses (DAC 1982): move the node of largest gain that balance allows, each node once a pass,
  * and go back to the best state seen. States are compared by excess over the slack, then cut, then balance, so a pass never
- * makes one worse. Gains are kept in an indexed heap a side; ties go to the smaller node, so one input has one answer.
+ * makes one worse; of all starts the one of least volume is taken. Gains are kept in an indexed heap a side; ties go to the smaller node, so one input has one answer.
  */
 #include "partition/bisect.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUM_STARTS = 8, MAX_PASSES = 8 };
+enum { NUM_STARTS = 16, MAX_PASSES = 8 };
 
 typedef struct score {
     double excess;
@@ -250,6 +250,20 @@ static int32_t choose(state *s, double transient)
     return found;
 }
 
+/* Nodes with a neighbour on the other side. */
+static int64_t volume(const state *s)
+{
+    int64_t count = 0;
+
+    for (int32_t v = 0; v < s->g->num_nodes; v++)
+        for (int32_t a = s->g->offsets[v]; a < s->g->offsets[v + 1]; a++)
+            if (s->side[s->g->columns[a]] != s->side[v]) {
+                count++;
+                break;
+            }
+    return count;
+}
+
 /* One pass; whether it ended better than it began. */
 static bool refine_once(state *s, double transient)
 {
@@ -324,7 +338,7 @@ gnt_status gnti_bisect(const gnti_cut_graph *g, const gnti_bisect_goal *goal, ui
 {
     gnt_status st = GNT_OK;
     state s = { 0 };
-    score best = { 0 };
+    score best = { 0 }, now;
     int32_t heaviest = 0, start;
 
     GNT_TRY(state_make(&s, g, goal));
@@ -339,8 +353,12 @@ gnt_status gnti_bisect(const gnti_cut_graph *g, const gnti_bisect_goal *goal, ui
             grow_by_gain(&s, start);
         for (int pass = 0; pass < MAX_PASSES && refine_once(&s, s.slack + heaviest); pass++)
             continue;
-        if (i == 0 || better(score_of(&s), best)) {
-            best = score_of(&s);
+        now = score_of(&s);
+        now.cut = g->arc_weight == NULL
+                      ? volume(&s)
+                      : now.cut; /* what a graph's cut is for; a quotient's arcs are volume */
+        if (i == 0 || better(now, best)) {
+            best = now;
             memcpy(side, s.side, (size_t)g->num_nodes);
         }
     }

@@ -17,7 +17,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAUNCH_DEPTH = 3, METIS_NODES = 600, NODES_A_PART = 60, RECURSIVE_ARCS = 10000000, MAX_SWEEPS = 8 };
+enum {
+    LAUNCH_DEPTH = 3,
+    METIS_NODES = 600,
+    NODES_A_PART = 60,
+    RECURSIVE_ARCS = 10000000,
+    SMALL_ARCS = 400000,
+    CLIMB_WORK = 4000000,
+    MAX_SWEEPS = 8
+};
 
 typedef struct piece {
     int32_t first, end; /* chunks */
@@ -35,7 +43,8 @@ typedef struct nested {
     gnti_cut_story *story;
     gnti_halo_table *table;
     piece *pieces, *children; /* (K) by first chunk */
-    int32_t num_pieces, level;
+    int32_t num_pieces, level, variant;
+    bool shares;                    /* some piece of this level is still to be cut into shares */
     int32_t *label;                 /* (n) piece of each node */
     int32_t *order, *local, *start; /* nodes by piece, ascending; place in the piece; (K + 1) */
     int32_t *answer;                /* (n) part within the piece, by order */
@@ -113,9 +122,11 @@ static void plan_piece(const nested *n, int32_t i, int32_t *num_requests)
 
     p->request = -1;
     p->num_parts = chunks > 1 ? 2 : 1;
-    if (chunks == 1)
+    if (n->shares && !spans_shares(n, p))
+        p->num_parts = 1; /* the shares come first, all of them */
+    if (p->num_parts == 1)
         return;
-    if (!spans_shares(n, p) && p->depth >= launch && (kway || is_power_of_two(chunks)) &&
+    if (!n->shares && p->depth >= launch && (kway || is_power_of_two(chunks)) &&
         nodes >= NODES_A_PART * (int64_t)chunks)
         p->num_parts = chunks;
     if (nodes >= METIS_NODES || p->num_parts > 2)
@@ -125,20 +136,36 @@ static void plan_piece(const nested *n, int32_t i, int32_t *num_requests)
 /* More seeds where a graph is small and a cut decides what a launch sends. */
 static int32_t tries_of(const nested *n, const piece *p)
 {
-    if (p->num_parts > 2)
+    const bool launch = n->shares || (n->t->num_shares == 1 && p->depth < LAUNCH_DEPTH);
+
+    if (p->num_parts > 2 || !launch)
         return 1;
-    return n->g->num_arcs <= 400000 ? 8 : n->g->num_arcs <= 2000000 ? 4 : 1;
+    return n->g->num_arcs <= SMALL_ARCS ? 8 : n->g->num_arcs <= 2000000 ? 4 : 1;
+}
+
+/* Where a piece is split in two. Variants of small graphs differ in the order in which shares come off. */
+static int32_t split_of(const nested *n, const piece *p)
+{
+    const gnti_cut_targets *t = n->t;
+    int32_t first = 0, last = t->num_shares;
+
+    if (n->variant == 0 || !spans_shares(n, p))
+        return gnti_tree_split(p->first, p->end, t->num_shares > 1 ? t->num_shares : 0, t->share_chunks);
+    while (t->share_chunks[first] <= p->first)
+        first++;
+    while (t->share_chunks[last] >= p->end)
+        last--;
+    return t->share_chunks[n->variant == 1 ? first : last];
 }
 
 /* First chunk of part k of a piece; k = num_parts: its end. */
 static int32_t part_chunk(const nested *n, const piece *p, int32_t k)
 {
-    if (p->num_parts == p->end - p->first)
-        return p->first + k;
     if (k == 0 || k == p->num_parts)
         return k == 0 ? p->first : p->end;
-    return gnti_tree_split(p->first, p->end, n->t->num_shares,
-                           n->t->num_shares > 1 ? n->t->share_chunks : NULL);
+    if (p->num_parts == p->end - p->first)
+        return p->first + k;
+    return split_of(n, p);
 }
 
 /* How far over its target a piece already is, in weight w. */
@@ -381,7 +408,7 @@ static void descend(nested *n)
         for (int32_t k = 0; k < old[i].num_parts; k++)
             n->children[num++] = (piece){ .first = part_chunk(n, &old[i], k),
                                           .end = part_chunk(n, &old[i], k + 1),
-                                          .depth = inside ? old[i].depth + 1 : 0 };
+                                          .depth = inside && old[i].num_parts > 1 ? old[i].depth + 1 : 0 };
     }
     for (int32_t i = 0; i < n->num_pieces; i++)
         for (int32_t k = n->start[i]; k < n->start[i + 1]; k++)
@@ -410,6 +437,8 @@ static gnt_status polish(const nested *n, const int32_t *group, const double *sh
     GNT_TRY(gnti_balance_make(n->g, n->num_pieces, share, tolerance, &b));
     GNT_TRY(gnti_repair(t, b));
     GNT_TRY(gnti_refine_volume(t, b, group, only, MAX_SWEEPS));
+    if ((int64_t)n->g->num_nodes * n->g->num_arcs <= CLIMB_WORK)
+        GNT_TRY(gnti_refine_climb(t, b, group));
     level->volume_after = t->halo;
     level->cut_after = t->cut;
     story->worst_load = gnti_balance_worst(b, t, &story->over);
@@ -418,6 +447,7 @@ done:
     return st;
 }
 
+/* Only the shares' own borders are a launch's; those of the splits on the way to them may be crossed. */
 static gnt_status polish_level(nested *n, int32_t num_parents, const piece *parents)
 {
     gnt_status st = GNT_OK;
@@ -431,7 +461,9 @@ static gnt_status polish_level(nested *n, int32_t num_parents, const piece *pare
             group[parents[i].first_child + k] = i;
     for (int32_t i = 0; i < n->num_pieces; i++)
         share[i] = share_of(n->t, n->pieces[i].first, n->pieces[i].end);
-    GNT_TRY(polish(n, group, share, NULL));
+    GNT_TRY(polish(n, n->shares ? NULL : group, share, NULL));
+    if (n->shares)
+        n->story->launch_volume = n->table->halo;
 done:
     gnti_free(group);
     gnti_free(share);
@@ -445,6 +477,9 @@ static gnt_status cut_level(nested *n)
     int32_t num_requests = 0;
 
     sort_nodes(n);
+    n->shares = false;
+    for (int32_t i = 0; i < n->num_pieces; i++)
+        n->shares = n->shares || spans_shares(n, &n->pieces[i]);
     for (int32_t i = 0; i < n->num_pieces; i++)
         plan_piece(n, i, &num_requests);
     if (num_requests > 0)
@@ -467,7 +502,6 @@ static gnt_status nested_make(nested *n, int32_t *label)
     const int64_t nodes = n->g->num_nodes, chunks = n->t->num_chunks;
 
     n->label = label;
-    n->begin = gnti_clock_seconds();
     GNT_TRY(gnti_halo_table_create(n->g, n->t->num_chunks, &n->table));
     GNT_TRY(gnti_calloc_array(&n->pieces, chunks));
     GNT_TRY(gnti_calloc_array(&n->children, chunks));
@@ -490,20 +524,56 @@ static void nested_free(nested *n)
     gnti_free(n->start);
 }
 
+static gnt_status cut_variant(const nested *like, int32_t variant, int32_t *chunk_of, gnti_cut_story *story)
+{
+    gnt_status st = GNT_OK;
+    nested n = *like;
+
+    n.variant = variant;
+    n.story = story;
+    GNT_TRY(nested_make(&n, chunk_of));
+    memset(chunk_of, 0, (size_t)n.g->num_nodes * sizeof *chunk_of);
+    n.pieces[0] = (piece){ .first = 0, .end = n.t->num_chunks };
+    n.num_pieces = 1;
+    while (n.num_pieces < n.t->num_chunks && story->failure[0] == '\0')
+        GNT_TRY(cut_level(&n));
+done:
+    nested_free(&n);
+    return st;
+}
+
+static bool is_better(const gnti_cut_story *a, const gnti_cut_story *b)
+{
+    if (a->over != b->over)
+        return b->over;
+    if (a->launch_volume != b->launch_volume)
+        return a->launch_volume < b->launch_volume;
+    return a->level[a->num_levels - 1].volume_after < b->level[b->num_levels - 1].volume_after;
+}
+
 gnt_status gnti_cut_nested(const gnti_cut_graph *g, const gnti_partition_config *config,
                            const gnti_cut_targets *t, int32_t *chunk_of, gnti_cut_story *story)
 {
     gnt_status st = GNT_OK;
-    nested n = { .g = g, .config = config, .t = t, .story = story };
+    const nested like = { .g = g, .config = config, .t = t, .begin = gnti_clock_seconds() };
+    const int32_t num_variants = t->num_shares > 2 && g->num_arcs <= SMALL_ARCS ? 3 : 1;
+    gnti_cut_story other;
+    int32_t *vector = NULL;
 
-    GNT_TRY(nested_make(&n, chunk_of));
-    memset(chunk_of, 0, (size_t)g->num_nodes * sizeof *chunk_of);
-    n.pieces[0] = (piece){ .first = 0, .end = t->num_chunks };
-    n.num_pieces = 1;
-    while (n.num_pieces < t->num_chunks && story->failure[0] == '\0')
-        GNT_TRY(cut_level(&n));
+    GNT_TRY(cut_variant(&like, 0, chunk_of, story));
+    if (num_variants > 1)
+        GNT_TRY(gnti_alloc_array(&vector, g->num_nodes));
+    for (int32_t i = 1; i < num_variants && story->failure[0] == '\0'; i++) {
+        other = (gnti_cut_story){ .metis_seconds = story->metis_seconds };
+        GNT_TRY(cut_variant(&like, i, vector, &other));
+        if (other.failure[0] == '\0' && is_better(&other, story)) {
+            memcpy(chunk_of, vector, (size_t)g->num_nodes * sizeof *vector);
+            *story = other;
+        }
+        story->metis_seconds = other.metis_seconds;
+    }
 done:
-    nested_free(&n);
+    gnti_free(vector);
     return st;
 }
 

@@ -65,7 +65,7 @@ double gnti_balance_worst(const gnti_balance *b, const gnti_halo_table *t, bool 
     return worst;
 }
 
-static bool fits(const gnti_halo_table *t, const gnti_balance *b, int32_t v, int32_t to)
+bool gnti_balance_allows(const gnti_balance *b, const gnti_halo_table *t, int32_t v, int32_t to)
 {
     const int32_t from = t->part[v], num = b->num_weights;
 
@@ -112,7 +112,7 @@ static bool improve(gnti_halo_table *t, const gnti_balance *b, const int32_t *gr
         if (to == from || (group != NULL && group[to] != group[from]))
             continue;
         halo = gnti_halo_gain(t, v, to);
-        if (halo < best_halo || (halo == best_halo && cut < best_cut) || !fits(t, b, v, to))
+        if (halo < best_halo || (halo == best_halo && cut < best_cut) || !gnti_balance_allows(b, t, v, to))
             continue;
         light = relief(t, b, v, to);
         if (halo == best_halo && cut == best_cut && light <= best_relief)

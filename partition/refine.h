@@ -21,11 +21,17 @@ void gnti_balance_free(gnti_balance **b);
 /* The largest work of a part over its target; and whether some weight of some part is over its bound. */
 double gnti_balance_worst(const gnti_balance *b, const gnti_halo_table *t, bool *over);
 
+/* Whether v may move: its part stays above its lower bound and keeps a node, the other one below its upper bound. */
+bool gnti_balance_allows(const gnti_balance *b, const gnti_halo_table *t, int32_t v, int32_t to);
+
 /* Moves boundary nodes while the halo falls, or stays and the cut falls, or both stay and balance improves. group (num_parts):
  * nodes stay in the group of their part; NULL: one group. only (num_nodes): start from these nodes; NULL: all. At most
  * max_sweeps; the halo never rises. */
 gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const int32_t *group,
                               const uint8_t *only, int max_sweeps);
+
+/* The same for small graphs, through worse states to better ones (climb.c): O(n m) a pass. */
+gnt_status gnti_refine_climb(gnti_halo_table *t, const gnti_balance *b, const int32_t *group);
 
 /* Empty or nearly empty parts take a piece of the heaviest one, parts that are too heavy give nodes to others. Each node moves
  * at most twice for balance. Balance may stay bad (hubs); no part is empty afterwards while there are nodes enough. */
