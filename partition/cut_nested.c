@@ -242,15 +242,17 @@ done:
     return st;
 }
 
-/* Volume of a cut of a piece in two, and by how much it exceeds its bound. */
+/* Volume of a cut of a piece in two, and by how much its worst weight exceeds its bound. */
 static void judge(const gnti_cut_graph *g, const int32_t *part, const gnti_metis_request *r,
                   const float *targets, int64_t *volume, double *excess)
 {
-    int64_t work[2] = { 0, 0 };
+    const int32_t num = g->num_weights;
+    int64_t work[2 * GNTI_CUT_MAX_WEIGHTS] = { 0 };
 
     *volume = 0;
     for (int32_t v = 0; v < g->num_nodes; v++) {
-        work[part[v]] += g->weight[(int64_t)v * g->num_weights];
+        for (int32_t w = 0; w < num; w++)
+            work[part[v] * num + w] += g->weight[(int64_t)v * num + w];
         for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
             if (part[g->columns[a]] != part[v]) {
                 ++*volume;
@@ -258,11 +260,11 @@ static void judge(const gnti_cut_graph *g, const int32_t *part, const gnti_metis
             }
     }
     *excess = 0.0;
-    for (int k = 0; k < 2; k++) {
-        const double wanted = (double)targets[k * g->num_weights] * (double)g->total[0];
+    for (int32_t i = 0; i < 2 * num; i++) {
+        const double wanted = (double)targets[i] * (double)(work[i % num] + work[num + i % num]);
 
-        *excess = fmax(*excess, (double)work[k] / wanted - (double)r->tolerance[0]);
-        if (work[k] == 0)
+        *excess = fmax(*excess, (double)work[i] / wanted - (double)r->tolerance[i % num]);
+        if (work[i] == 0 && i % num == 0)
             *excess = INFINITY;
     }
 }
@@ -278,8 +280,6 @@ static gnt_status best_try(gnti_metis_batch *batch, int32_t request, int32_t *ou
 
     *out = 0;
     GNT_TRY(gnti_metis_batch_graph(batch, request, &graph));
-    for (int32_t v = 0; v < graph->num_nodes; v++)
-        graph->total[0] += graph->weight[(int64_t)v * graph->num_weights];
     for (int32_t k = 0; k < r->num_tries && r->num_tries > 1; k++) {
         judge(graph, gnti_metis_batch_parts(batch, request, k), r, gnti_metis_batch_targets(batch, request),
               &volume, &excess);

@@ -14,14 +14,21 @@
 #include <unistd.h>
 
 struct gnti_metis_batch {
-    gnti_metis_head *head; /* the mapping */
+    gnti_metis_head *head;        /* the mapping */
+    gnti_metis_request *requests; /* our own copy: nothing that the program may have damaged is trusted */
+    int32_t num_requests;
     size_t bytes;
     int fd;
 };
 
 gnti_metis_request *gnti_metis_batch_request(const gnti_metis_batch *b, int32_t i)
 {
-    return (gnti_metis_request *)(void *)(b->head + 1) + i;
+    return &b->requests[i];
+}
+
+static gnti_metis_request *shared_requests(const gnti_metis_batch *b)
+{
+    return (gnti_metis_request *)(void *)(b->head + 1);
 }
 
 static void *at(const gnti_metis_batch *b, int64_t offset)
@@ -53,17 +60,17 @@ gnt_status gnti_metis_batch_create(const gnti_metis_request *requests, int32_t n
 {
     gnt_status st = GNT_OK;
     gnti_metis_batch *b = NULL;
-    gnti_metis_request *copy = NULL;
     int64_t used;
     void *map;
 
     GNT_TRY(gnti_calloc_array(&b, 1));
     b->fd = -1;
-    GNT_TRY(gnti_alloc_array(&copy, num_requests));
-    used = (int64_t)gnti_round_up(sizeof *b->head + (size_t)num_requests * sizeof *copy, 64);
+    b->num_requests = num_requests;
+    GNT_TRY(gnti_alloc_array(&b->requests, num_requests));
+    used = (int64_t)gnti_round_up(sizeof *b->head + (size_t)num_requests * sizeof *b->requests, 64);
     for (int32_t i = 0; i < num_requests; i++) {
-        copy[i] = requests[i];
-        used = lay_out(&copy[i], used);
+        b->requests[i] = requests[i];
+        used = lay_out(&b->requests[i], used);
     }
     b->bytes = (size_t)used;
     b->fd = memfd_create("gnntrain-metis", MFD_CLOEXEC);
@@ -75,14 +82,9 @@ gnt_status gnti_metis_batch_create(const gnti_metis_request *requests, int32_t n
     GNT_CHECK(map != MAP_FAILED, GNT_ERR_NOMEM, "cannot map %lld bytes: %s", (long long)used,
               strerror(errno));
     b->head = map;
-    b->head->wire_version = GNTI_METIS_WIRE_VERSION;
-    b->head->num_requests = num_requests;
-    b->head->total_bytes = used;
-    memcpy(gnti_metis_batch_request(b, 0), copy, (size_t)num_requests * sizeof *copy);
     *out = b;
     b = NULL;
 done:
-    gnti_free(copy);
     gnti_metis_batch_free(&b);
     return st;
 }
@@ -97,6 +99,7 @@ void gnti_metis_batch_free(gnti_metis_batch **batch)
         (void)munmap(b->head, b->bytes);
     if (b->fd >= 0)
         (void)close(b->fd);
+    gnti_free(b->requests);
     gnti_free(b);
     *batch = NULL;
 }
@@ -135,6 +138,7 @@ const int32_t *gnti_metis_batch_parts(const gnti_metis_batch *batch, int32_t i, 
 const char *gnti_metis_batch_version(const gnti_metis_batch *batch, int *index_bits)
 {
     *index_bits = batch->head->index_bits;
+    batch->head->version[sizeof batch->head->version - 1] = '\0';
     return batch->head->version;
 }
 
@@ -156,15 +160,15 @@ static size_t free_memory(void)
 
 static void check_answers(const gnti_metis_batch *b, char *failure)
 {
-    for (int32_t i = 0; i < b->head->num_requests && failure[0] == '\0'; i++) {
-        const gnti_metis_request *r = gnti_metis_batch_request(b, i);
-        const int32_t *part = at(b, r->parts);
+    for (int32_t i = 0; i < b->num_requests && failure[0] == '\0'; i++) {
+        const gnti_metis_request *r = &b->requests[i];
+        const int32_t *part = at(b, r->parts), result = shared_requests(b)[i].result;
 
-        if (r->result != 1)
-            snprintf(failure, GNTI_METIS_FAILURE_BYTES, "answered %d (%s)", r->result,
-                     r->result == -3   ? "not enough memory"
-                     : r->result == -2 ? "input refused"
-                                       : "it gave up");
+        if (result != 1)
+            snprintf(failure, GNTI_METIS_FAILURE_BYTES, "answered %d (%s)", result,
+                     result == -3   ? "not enough memory"
+                     : result == -2 ? "input refused"
+                                    : "it gave up");
         for (int64_t k = 0; k < (int64_t)r->num_nodes * r->num_tries && failure[0] == '\0'; k++)
             if (part[k] < 0 || part[k] >= r->num_parts)
                 snprintf(failure, GNTI_METIS_FAILURE_BYTES, "answered part %d of %d", part[k], r->num_parts);
@@ -176,8 +180,11 @@ gnt_status gnti_metis_batch_run(gnti_metis_batch *batch, const gnti_metis_limits
 {
     const size_t memory = limits->memory_bytes > 0 ? limits->memory_bytes : free_memory();
 
-    batch->head->memory_bytes = memory > 0 ? memory + batch->bytes : 0;
-    batch->head->done = 0;
+    *batch->head = (gnti_metis_head){ .wire_version = GNTI_METIS_WIRE_VERSION,
+                                      .num_requests = batch->num_requests,
+                                      .total_bytes = (int64_t)batch->bytes,
+                                      .memory_bytes = memory > 0 ? memory + batch->bytes : 0 };
+    memcpy(shared_requests(batch), batch->requests, (size_t)batch->num_requests * sizeof *batch->requests);
     gnti_metis_program_run(batch->fd, limits->seconds > 0.0 ? limits->seconds : 3600.0, failure);
     if (failure[0] == '\0' && batch->head->done != 1)
         snprintf(failure, GNTI_METIS_FAILURE_BYTES, "ended before its answer was complete");

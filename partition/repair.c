@@ -3,7 +3,8 @@
  *
  * An empty part, or one below a fifth of its target, gets a piece of the part that is heaviest for its target: breadth first from
  * its boundary node with the fewest inner arcs until half a share is over. A part over its bound gives boundary nodes away, the
- * best gain of halo first, then the heaviest, to an adjacent part with room, else to the lightest part.
+ * best gain of halo first, then the heaviest, to an adjacent part with room, else to the lightest part. Training nodes, when
+ * they are balanced, are also brought to parts that have too few.
  */
 #include "partition/refine.h"
 
@@ -121,10 +122,15 @@ static void fill_empty(mender *m)
 
 /* ---- heavy parts ---- */
 
-/* Where v should go from a part that has too much of weight w: an adjacent part with room by halo, then load; else the
- * lightest part with room if `anywhere`. -1: nowhere. v is weighed for it. */
-static int32_t taker(const mender *m, int32_t v, int32_t w, bool anywhere, int64_t *halo)
+/* Which parts may take a node: adjacent ones with room; any with room; any with room for the weight in question, whose other
+ * weight is mended afterwards by nodes that have none of this one. */
+typedef enum reach { REACH_ADJACENT, REACH_ALL, REACH_FORCED } reach;
+
+/* Where v should go from a part that has too much of weight w: the adjacent part of best halo, then load; or the lightest
+ * one. -1: nowhere. v is weighed for it. */
+static int32_t taker(const mender *m, int32_t v, int32_t w, reach how, int64_t *halo)
 {
+    const bool anywhere = how != REACH_ADJACENT;
     gnti_halo_table *t = m->t;
     const gnti_halo_slot *s = t->slots + t->start[v];
     const int32_t from = t->part[v], num = m->b->num_weights,
@@ -138,7 +144,7 @@ static int32_t taker(const mender *m, int32_t v, int32_t w, bool anywhere, int64
         bool room = to != from;
 
         for (int32_t k = 0; k < num && room; k++)
-            room = weight_of(m, v, k) == 0 ||
+            room = weight_of(m, v, k) == 0 || (how == REACH_FORCED && k != w) ||
                    (double)t->work[to * num + k] + weight_of(m, v, k) <= m->b->high[to * num + k];
         if (!room)
             continue;
@@ -154,6 +160,18 @@ static int32_t taker(const mender *m, int32_t v, int32_t w, bool anywhere, int64
         *halo = gnti_halo_gain(t, v, found);
     }
     return found;
+}
+
+/* Whether v's part would not miss v's other weight. */
+static bool spare(const mender *m, int32_t v, int32_t w)
+{
+    const int32_t num = m->b->num_weights, from = m->t->part[v] * num;
+
+    for (int32_t k = 0; k < num; k++)
+        if (k > 0 && k != w && weight_of(m, v, k) > 0 &&
+            (double)(m->t->work[from + k] - weight_of(m, v, k)) < m->b->low[from + k])
+            return false;
+    return true;
 }
 
 static int compare_offers(const void *left, const void *right)
@@ -175,8 +193,9 @@ static bool too_heavy(const mender *m, int32_t part, int32_t w)
 }
 
 /* One round for one part: offers of its nodes, taken in order. Whether any node moved. */
-static bool unload(mender *m, int32_t part, int32_t w, bool anywhere)
+static bool unload(mender *m, int32_t part, int32_t w, reach how)
 {
+    const bool anywhere = how != REACH_ADJACENT;
     gnti_halo_table *t = m->t;
     int32_t num_offers = 0, num_moved = 0;
 
@@ -184,14 +203,14 @@ static bool unload(mender *m, int32_t part, int32_t w, bool anywhere)
         offer o = { 0, v, weight_of(m, v, w) };
 
         if (t->part[v] == part && m->moves[v] < MAX_MOVES && o.weight > 0 &&
-            (anywhere || gnti_halo_is_boundary(t, v)) && taker(m, v, w, anywhere, &o.halo) >= 0)
+            (anywhere || gnti_halo_is_boundary(t, v)) && taker(m, v, w, how, &o.halo) >= 0)
             m->offers[num_offers++] = o;
     }
     qsort(m->offers, (size_t)num_offers, sizeof *m->offers, compare_offers);
     for (int32_t i = 0; i < num_offers && too_heavy(m, part, w); i++) {
         const int32_t v = m->offers[i].node;
         int64_t halo = 0;
-        const int32_t to = taker(m, v, w, anywhere, &halo);
+        const int32_t to = spare(m, v, w) ? taker(m, v, w, how, &halo) : -1;
 
         if (to < 0 || (!anywhere && i + 1 < num_offers && halo < m->offers[i + 1].halo - 2))
             continue; /* moves before it have made it a bad one */
@@ -202,15 +221,56 @@ static bool unload(mender *m, int32_t part, int32_t w, bool anywhere)
     return num_moved > 0;
 }
 
+static bool unload_somehow(mender *m, int32_t part, int32_t w)
+{
+    if (!too_heavy(m, part, w))
+        return false;
+    return unload(m, part, w, REACH_ADJACENT) || unload(m, part, w, REACH_ALL) ||
+           (w > 0 && unload(m, part, w, REACH_FORCED));
+}
+
+/* Gives a part that has too little of weight w nodes of parts that keep their target, the best gain of halo first. */
+static bool feed(mender *m, int32_t part, int32_t w)
+{
+    gnti_halo_table *t = m->t;
+    const int32_t num = m->b->num_weights, i = part * num + w;
+    int32_t num_offers = 0, num_moved = 0;
+
+    if ((double)t->work[i] >= m->b->low[i])
+        return false;
+    for (int32_t v = 0; v < t->g->num_nodes; v++) {
+        offer o = { 0, v, weight_of(m, v, w) };
+
+        if (o.weight == 0 || t->part[v] == part || m->moves[v] >= MAX_MOVES)
+            continue;
+        gnti_halo_weigh(t, v, part);
+        o.halo = gnti_halo_gain(t, v, part);
+        m->offers[num_offers++] = o;
+    }
+    qsort(m->offers, (size_t)num_offers, sizeof *m->offers, compare_offers);
+    for (int32_t k = 0; k < num_offers && (double)t->work[i] < m->b->low[i]; k++) {
+        const int32_t v = m->offers[k].node, from = t->part[v];
+
+        if ((double)(t->work[from * num + w] - m->offers[k].weight) < m->b->target[from * num + w] ||
+            t->count[from] < 2)
+            continue;
+        gnti_halo_weigh(t, v, part);
+        gnti_halo_move(t, v, part);
+        m->moves[v]++;
+        num_moved++;
+    }
+    return num_moved > 0;
+}
+
+/* Training nodes first, since mending work leaves them alone where it can. */
 static void balance(mender *m)
 {
     for (int round = 0; round < MAX_ROUNDS; round++) {
         bool moved = false;
 
-        for (int32_t p = 0; p < m->b->num_parts; p++)
-            for (int32_t w = 0; w < m->b->num_weights; w++)
-                if (too_heavy(m, p, w))
-                    moved = unload(m, p, w, false) || unload(m, p, w, true) || moved;
+        for (int32_t w = m->b->num_weights - 1; w >= 0; w--)
+            for (int32_t p = 0; p < m->b->num_parts; p++)
+                moved = unload_somehow(m, p, w) || (w > 0 && feed(m, p, w)) || moved;
         if (!moved)
             break;
     }
@@ -225,7 +285,8 @@ gnt_status gnti_repair(gnti_halo_table *t, const gnti_balance *b)
     for (int32_t p = 0; p < b->num_parts; p++) {
         bad = bad || t->count[p] == 0 || load(&m, p, 0) < 0.2;
         for (int32_t w = 0; w < b->num_weights; w++)
-            bad = bad || too_heavy(&m, p, w);
+            bad = bad || too_heavy(&m, p, w) ||
+                  (w > 0 && (double)t->work[p * b->num_weights + w] < b->low[p * b->num_weights + w]);
     }
     if (!bad)
         return GNT_OK;
