@@ -61,7 +61,7 @@ typedef struct gnti_partition_config {
     const char *path;     /* GNTI_PART_FILE */
     double time_limit;    /* seconds of the METIS program, 0: 3600 */
     size_t memory_limit;  /* bytes of the METIS program, 0: what the machine has free */
-    const char *split;    /* gnti_partition_stream: whose training nodes are counted; NULL: "public" or the only one */
+    const char *split;    /* gnti_partition_stream: whose training nodes are counted; NULL: the usual one */
 } gnti_partition_config;
 
 /* graph: rows are sources; directed, looped or repeated arcs are fine. ERR_USAGE: K > nodes (names --chunks); ERR_LIMIT:
@@ -95,7 +95,7 @@ typedef struct gnti_quality {
         cut; /* undirected edges between parts (arcs between parts of a directed graph's symmetric closure) */
     int64_t volume;                      /* sum of halo = sum_v |{parts != part(v) among N(v)}| */
     int64_t *rows, *arcs, *halo, *train; /* (num_parts) */
-    int64_t *sent; /* (num_parts) rows that a part sends, those to several parts as often: the halo's other side */
+    int64_t *sent; /* (num_parts) rows that a part sends, a row to two parts counted twice */
     int64_t *send; /* (num_parts, num_parts): rows that part p sends to part q; NULL when num_parts > 256 */
 } gnti_quality;
 gnt_status gnti_quality_measure(const gnti_graph *graph, const int32_t *part_of, int32_t num_parts,

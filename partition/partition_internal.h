@@ -66,6 +66,8 @@ gnt_status gnti_partition_finish(int64_t num_nodes, const gnti_cut_targets *t, i
 /* The vector of a dataset whose row i is row origin[i] of the imported one, in the rows of the imported one (partition_rewrite.c).
  * origin NULL: nothing to do. */
 gnt_status gnti_vector_to_source(int64_t num_nodes, const int64_t *origin, int32_t **chunk_of);
+/* The same for a partition, whose sum changes with it. */
+gnt_status gnti_partition_to_source(gnti_partition *p, const int64_t *origin);
 
 /* All counts zero (quality.c); freed with gnti_quality_free. */
 gnt_status gnti_quality_alloc(int32_t num_parts, gnti_quality **out);

@@ -26,8 +26,7 @@ done:
     return st;
 }
 
-/* Takes the vector of p over in the imported dataset's rows; all else of p stays. */
-static gnt_status move_to_source(gnti_partition *p, const int64_t *origin)
+gnt_status gnti_partition_to_source(gnti_partition *p, const int64_t *origin)
 {
     gnt_status st = GNT_OK;
     gnti_partition *moved = NULL;
@@ -56,7 +55,7 @@ gnt_status gnti_partition_make_dataset(const gnt_dataset *data, const gnti_parti
               "data, config and out must not be NULL");
     GNT_TRY(gnti_dataset_get_origin(data, &origin));
     GNT_TRY(gnti_partition_make(data->graph, config, &p));
-    GNT_TRY(move_to_source(p, origin));
+    GNT_TRY(gnti_partition_to_source(p, origin));
     memcpy(p->graph_sha256, gnti_dataset_source_graph(data), sizeof p->graph_sha256);
     *out = p;
     p = NULL;

@@ -69,7 +69,7 @@ typedef struct gnti_bar_chart {
 /* Horizontal bars from zero, each with its value behind it. */
 gnt_status gnti_chart_bars(const gnti_bar_chart *chart, gnti_svg *out);
 
-/* Upright columns from zero, side by side, for many values: each a number of the x axis (0, 1, ...). A dashed line shows their
+/* Upright columns from zero, side by side, for many values: each a number of the x axis (0, 1, ...). A line shows their
  * mean, where there is one. */
 typedef struct gnti_column_chart {
     const char *title, *subtitle, *x_label;

@@ -157,6 +157,26 @@ GNT_API const gnt_option *gntx_split_option_table(void);
 GNT_API gnt_status gntx_dataset_split(const gnt_dataset *data, const gntx_split_options *options,
                                       gnt_dataset **out, gntx_json **report);
 
+/* ---- partition (partition/) ---- */
+/* Cuts the graph of a dataset file into chunks and writes the partition (docs/distributed.md). out_path NULL or "": beside the
+ * dataset, NAME.kK.part.h5. report: {"file", "num_nodes", "num_arcs", "num_chunks", "method", "sha256", "graph_sha256", "cut",
+ * "volume", "replication", "empty", "balance_nodes", ..., "made": {...}, "chunks": [{"chunk", "nodes", "arcs", "train_nodes",
+ * "halo_in", "halo_out"}], "picture", "rewritten"}. */
+typedef struct gntx_partition_options {
+    int32_t method; /* metis|ldg|fennel|range|random|file */
+    int64_t chunks, seed;
+    char *shares; /* "4:2:1" */
+    char *from;   /* text of the method file */
+    char *split;
+    double tolerance;
+    bool balance_train, metis_volume;
+    char *picture; /* an SVG, when not empty */
+    char *rewrite; /* the dataset in chunk order, when not empty */
+} gntx_partition_options;
+GNT_API const gnt_option *gntx_partition_option_table(void);
+GNT_API gnt_status gntx_partition(const char *dataset_path, const gntx_partition_options *options,
+                                  const char *out_path, gntx_json **report);
+
 /* ---- explain, estimate (nn/, train/) ---- */
 /* The rows of gnt_model_config: act, norm, dropout, input-dropout, residual. */
 GNT_API const gnt_option *gntx_model_option_table(void);

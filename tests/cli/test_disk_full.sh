@@ -39,6 +39,20 @@ run 4 "$GNNTRAIN" generate csbm --nodes 20000 --seed 1 -o "$disk/keep.h5"
 cmp "$disk/keep.h5" "$work/keep.h5" || fail "the old file is damaged"
 rm -f "$disk/ballast"
 
+# a partition, its picture, the dataset in chunk order
+run 0 "$GNNTRAIN" partition "$work/big.h5" --chunks 8 -o "$disk/old.part.h5"
+cp "$disk/old.part.h5" "$work/old.part.h5"
+fill
+run 4 "$GNNTRAIN" partition "$work/big.h5" --chunks 4 -o "$disk/old.part.h5"
+cmp "$disk/old.part.h5" "$work/old.part.h5" || fail "the old partition is damaged"
+run 4 "$GNNTRAIN" partition "$work/big.h5" --chunks 4 -o "$work/new.part.h5" --picture "$disk/new.svg"
+[ ! -e "$disk/new.svg" ] || fail "half a picture lies under the final name"
+rm -f "$disk/ballast"
+run 4 "$GNNTRAIN" partition "$work/big.h5" --chunks 4 -o "$work/new.part.h5" --rewrite "$disk/new.h5"
+[ ! -e "$disk/new.h5" ] || fail "half a dataset lies under the final name"
+[ -z "$(find "$disk" -name '.*' -type f)" ] || fail "temporary files are left: $(ls -A "$disk")"
+rm -f "$disk/old.part.h5"
+
 # a run folder that fills up: exit 4, and the last checkpoint still resumes once there is room
 run 0 "$GNNTRAIN" train "$work/big.h5" --model 'gcn:8, gcn' --epochs 2 --seed 1 --checkpoint-every 1 --run "$disk/run"
 fill

@@ -40,6 +40,13 @@ run 0 '' "$GNNTRAIN" info "$work/readonly/karate.h5"
 run 0 '' "$GNNTRAIN" train "$work/readonly/karate.h5" --model 'gcn:4, gcn' --epochs 2 --seed 1 --run "$work/run"
 [ "$(ls -A "$work/readonly")" = karate.h5 ] || fail "something was written beside the data"
 
+# a partition goes beside the data unless told otherwise, and says at once that it cannot
+run 4 'permission denied' "$GNNTRAIN" partition "$work/readonly/karate.h5" --chunks 2
+run 4 'permission denied' "$GNNTRAIN" partition "$work/karate.h5" --chunks 2 --rewrite "$work/readonly/new.h5"
+[ ! -e "$work/karate.k2.part.h5" ] || fail "the partition was made all the same"
+run 0 '' "$GNNTRAIN" partition "$work/readonly/karate.h5" --chunks 2 -o "$work/p.h5"
+run 3 'permission denied' "$GNNTRAIN" partition "$work/secret.h5" --chunks 2 -o "$work/p.h5"
+
 # a run folder that may not be written is a matter of usage, told before anything is computed
 run 2 'permission denied' "$GNNTRAIN" train "$work/karate.h5" --model gcn --epochs 1 --run "$work/readonly/run"
 echo "no permission: all as expected"
