@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HDF5 files: the fence around the library. No other file includes hdf5.h, and every failure of it becomes
+/* HDF5 files: the fence around the library. Behind it are h5_file.c and h5_data.c alone, and every failure of it becomes
  * our text.
  *
  * Objects are named by file and absolute path ("/nodes/x"); nothing of HDF5's stays open but the file. Files

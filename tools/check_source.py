@@ -18,10 +18,12 @@ LIBRARY = FOLDERS[:-1]
 
 # A foreign header may be included by these files only; one that is not listed here has one home, whichever it is.
 HOMES = {
-    "hdf5.h": "datasets/h5_file.c", "archive.h": "datasets/byte_source.c", "archive_entry.h": "datasets/byte_source.c", "zlib.h": "datasets/gzip_stream.c",
+    "hdf5.h": "datasets/h5_library.h", "archive.h": "datasets/byte_source.c", "archive_entry.h": "datasets/byte_source.c", "zlib.h": "datasets/gzip_stream.c",
     "metis.h": "partition/part_metis_main.c", "dlfcn.h": "base/plugin.c", "mpi.h": "dist/comm_mpi.c",
     "nccl.h": "dist/comm_nccl.c", "cyaml/cyaml.h": "base/option_yaml.c", "jansson.h": "base/json.c",
 }
+# A header that holds a fence together, and who is inside.
+INSIDE = {"datasets/h5_library.h": ("datasets/h5_file.c", "datasets/h5_data.c")}
 STANDARD = set("""assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
 stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype""".split())
 SYSTEM = set("""unistd fcntl pthread sched strings dirent ftw glob libgen poll regex spawn termios getopt fnmatch pwd
@@ -105,6 +107,8 @@ def check_includes(path, lines):
 
 def check_own_include(path, folder, number, name):
     target = name.split("/")[0]
+    if path not in INSIDE.get(name, (path,)):
+        fail(path, number, f'"{name}" is for {" and ".join(INSIDE[name])} only')
     if folder in ("include", "examples"):
         fail(path, number, f'"{name}": {folder}/ sees public headers in angle brackets only')
     elif folder in FOLDERS and target not in FOLDERS:
