@@ -11,17 +11,19 @@
 
 enum { MAX_PASSES = 5 };
 
-static const double MIN_GAIN = 0.01, FENNEL_GAMMA = 1.5;
+static const double MIN_GAIN = 0.01, FENNEL_GAMMA = 1.5, ROW_SLACK = 1.5;
 
 typedef struct part {
-    double size, capacity, share;
-    double bias; /* LDG: 1 - size / capacity; Fennel: the penalty */
+    double work, rows; /* held */
+    double fair_work, fair_rows;
+    double fill; /* 1: its share */
+    double bias; /* LDG: 1 - fill / tolerance; Fennel: the penalty */
 } part;
 
 struct gnti_stream_cut {
     int64_t num_nodes;
     int32_t num_chunks, num_leaves; /* leaves: a power of two */
-    double arc_work, row_work, all_work, alpha;
+    double arc_work, row_work, tolerance, alpha;
     bool fennel;
     part *parts;
     int32_t
@@ -45,7 +47,7 @@ gnt_status gnti_stream_cut_create(int64_t num_nodes, int64_t num_arcs, const gnt
     s->fennel = config->method == GNTI_PART_FENNEL;
     s->arc_work = config->arc_work > 0.0 || config->row_work > 0.0 ? config->arc_work : 1.0;
     s->row_work = config->arc_work > 0.0 || config->row_work > 0.0 ? config->row_work : 1.0;
-    s->all_work = s->arc_work * (double)num_arcs + s->row_work * n;
+    s->tolerance = config->tolerance > 1.0 ? config->tolerance : 1.05;
     s->alpha = sqrt(k) * 0.5 * (double)num_arcs / pow(n, FENNEL_GAMMA);
     for (s->num_leaves = 1; s->num_leaves < s->num_chunks;)
         s->num_leaves *= 2;
@@ -54,9 +56,9 @@ gnt_status gnti_stream_cut_create(int64_t num_nodes, int64_t num_arcs, const gnt
     GNT_TRY(gnti_calloc_array(&s->count, s->num_chunks));
     GNT_TRY(gnti_alloc_array(&s->touched, s->num_chunks));
     for (int32_t c = 0; c < s->num_chunks; c++) {
-        s->parts[c].share = t->chunk_share[c];
-        s->parts[c].capacity =
-            (config->tolerance > 1.0 ? config->tolerance : 1.05) * t->chunk_share[c] * s->all_work;
+        s->parts[c].fair_work =
+            fmax(t->chunk_share[c] * (s->arc_work * (double)num_arcs + s->row_work * n), 1e-300);
+        s->parts[c].fair_rows = t->chunk_share[c] * n;
     }
     for (int64_t v = 0; v < num_nodes; v++)
         chunk_of[v] = -1;
@@ -84,32 +86,36 @@ void gnti_stream_cut_free(gnti_stream_cut **cut)
 
 /* --- sizes --- */
 
-/* The one of two parts that has less for its share; the lower index of equals. -1 loses. */
+/* The one of two parts that has less of its share; the lower index of equals. -1 loses. */
 static int32_t emptier(const gnti_stream_cut *s, int32_t a, int32_t b)
 {
-    double x, y;
-
     if (a < 0 || b < 0)
         return a < 0 ? b : a;
-    x = s->parts[a].size * s->parts[b].share;
-    y = s->parts[b].size * s->parts[a].share;
-    if (x != y)
-        return x < y ? a : b;
+    if (s->parts[a].fill != s->parts[b].fill)
+        return s->parts[a].fill < s->parts[b].fill ? a : b;
     return a < b ? a : b;
 }
 
-static void set_bias(gnti_stream_cut *s, part *p)
+static void set_bias(const gnti_stream_cut *s, part *p)
 {
+    p->fill = fmax(p->work / p->fair_work, p->rows / (ROW_SLACK * p->fair_rows));
     if (s->fennel)
-        p->bias = s->alpha * FENNEL_GAMMA *
-                  sqrt((double)s->num_nodes * p->size / (s->num_chunks * p->share * s->all_work));
+        p->bias = s->alpha * FENNEL_GAMMA * sqrt((double)s->num_nodes / s->num_chunks * p->fill);
     else
-        p->bias = 1.0 - p->size / p->capacity;
+        p->bias = 1.0 - p->fill / s->tolerance;
+}
+
+/* Whether a node of that work fits. */
+static bool is_open(const gnti_stream_cut *s, const part *p, double work)
+{
+    return p->work + work <= s->tolerance * p->fair_work &&
+           p->rows + 1.0 <= fmax(ROW_SLACK * s->tolerance * p->fair_rows, 1.0);
 }
 
 static void grow(gnti_stream_cut *s, int32_t c, double work)
 {
-    s->parts[c].size += work;
+    s->parts[c].work += work;
+    s->parts[c].rows += 1.0;
     set_bias(s, &s->parts[c]);
     for (int32_t i = (s->num_leaves + c) / 2; i >= 1; i /= 2)
         s->emptiest[i] = emptier(s, s->emptiest[2 * i], s->emptiest[2 * i + 1]);
@@ -120,7 +126,7 @@ void gnti_stream_cut_begin_pass(gnti_stream_cut *s)
     for (int32_t c = 0; c < s->num_leaves; c++) {
         s->emptiest[s->num_leaves + c] = c < s->num_chunks ? c : -1;
         if (c < s->num_chunks) {
-            s->parts[c].size = 0.0;
+            s->parts[c].work = s->parts[c].rows = 0.0;
             set_bias(s, &s->parts[c]);
         }
     }
@@ -163,7 +169,7 @@ static int32_t best_part(const gnti_stream_cut *s, int32_t num_touched, double w
         const int32_t c = s->touched[i];
         const double now = score(s, c);
 
-        if (s->parts[c].size + work > s->parts[c].capacity || now < most)
+        if (now < most || !is_open(s, &s->parts[c], work))
             continue;
         if (now > most || emptier(s, c, best) == c) {
             most = now;

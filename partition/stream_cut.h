@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The greedy placer behind LDG and Fennel: rows are shown to it one after the other, from memory or from a file.
  *
- *   LDG     v -> argmax_i  c_i (1 - |P_i| / C_i)                 c_i: neighbours of v in P_i
- *   Fennel  v -> argmax_i  c_i - 1.5 alpha sqrt(x_i)             alpha = sqrt(k) m / n^1.5
- * Sizes |P_i| are work (arc_work degree + row_work), C_i = tolerance * share_i * all work, x_i = n |P_i| / (k share_i * all work).
- * A part is closed for what does not fit its C_i. Ties: the part with less work for its share, then the lower index. In a
- * further pass sizes start from nothing, and neighbours that this pass has not seen count where the pass before left them
- * (Nishimura, Ugander, KDD 2013). Memory is O(n + k).
+ *   LDG     v -> argmax_i  c_i (1 - f_i / tolerance)             c_i: neighbours of v in P_i
+ *   Fennel  v -> argmax_i  c_i - 1.5 alpha sqrt(n f_i / k)       alpha = sqrt(k) m / n^1.5
+ * f_i is how full P_i is, 1 when it has its share: of work (arc_work degree + row_work), or of rows over 1.5 when that is more,
+ * so that leaves of hubs do not pile up. A part is closed for what would take it over the tolerance. Ties: the emptier part, then
+ * the lower index. In a further pass all parts start empty, and neighbours that this pass has not seen count where the pass
+ * before left them (Nishimura, Ugander, KDD 2013). Memory is O(n + k).
  */
 #ifndef GNTI_PARTITION_STREAM_CUT_H
 #define GNTI_PARTITION_STREAM_CUT_H
