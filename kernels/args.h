@@ -23,6 +23,7 @@ typedef enum gnti_op_kind {
     GNTI_OP_LOSS,
     GNTI_OP_OPTIMIZER,
     GNTI_OP_CHAIN,
+    GNTI_OP_ATTEND,
     GNTI_OP_NUM_KINDS
 } gnti_op_kind;
 
@@ -119,24 +120,42 @@ typedef struct gnt_spmm_args { /* y = alpha A x + beta y, one read of A per bloc
 } gnt_spmm_args;
 
 /* Attention along arcs (Velickovic et al., ICLR 2018), without an array of arc size. Heads lie side by side in a row: h is
- * (rows, M, heads * width), scores (rows, M, heads).
- *   e_ij = s_dst[i] + s_src[j], a_ij = softmax_j leaky_relu(e_ij, slope) over the arcs of row i and i itself,
- *   out_i = sum_j keep_ij a_ij h_j
- * keep_ij: dropout of arcs drawn by (source id, destination id, head) (docs/design.md), or 1. Arc weights are not read.
- * Rows without arcs attend to themselves alone. Forward writes out, max and sum (rows, M, heads) of the running softmax.
- * Backward by row (along the plan): r_i = <G_i, out_i>, u_i = sum_j de_ij -> ds_dst; by the transposed plan (transposed = true):
- * dh_j = sum_i keep_ij a_ij G_i, ds_src[j] = sum_i de_ij; both recompute a_ij from max and sum. With ranks the transposed pass
- * reads halo rows of G, max, sum, r and s_dst. Formulas: docs/models.md. */
+ * (columns, M, heads * width), scores s_src (columns, M, heads) and s_dst (rows, M, heads). Arcs run over those of row i and i
+ * itself (its own first); arc weights are not read, a row without arcs attends to itself alone.
+ *   e_ij = s_dst[i] + s_src[j], a_ij = softmax_j leaky_relu(e_ij, slope), 0 <= slope <= 1
+ *   out_i = alpha sum_j keep_ij a_ij h_j + beta out_i, then the epilogue
+ * keep_ij: dropout of arcs, drawn by (source id, destination id, head); 1 without a hyper. ids NULL: numbers of rows.
+ * soft (rows, M, 2 heads) = max_i | sum_i of the softmax, for the backward passes; buf NULL: not kept. */
+typedef struct gnt_arc_dropout {
+    int32_t hyper; /* < 0: none */
+    uint32_t ordinal;
+    const gnt_buffer *src_ids, *dst_ids; /* int64 */
+    const gnt_buffer *step;
+} gnt_arc_dropout;
 typedef struct gnt_attend_args {
     int32_t heads;
     float slope;
-    bool transposed;
-    gnt_mat_view h, s_src, s_dst, out, max, sum;
-    gnt_mat_view grad, r, dh, ds_src, ds_dst; /* backward */
-    gnt_dropout dropout;                      /* of arcs; row_ids are the ids of the columns' space */
-    const gnt_buffer *dst_ids;                /* int64 ids of the plan's rows, NULL: their numbers */
-    const gnt_buffer *step;
+    gnt_mat_view h, s_src, s_dst, out, soft;
+    float alpha, beta;
+    gnt_epilogue epilogue;
+    gnt_arc_dropout dropout;
 } gnt_attend_args;
+
+/* Its gradient in two passes, both recompute a_ij. grad is that of sum_j keep_ij a_ij h_j.
+ *   by rows, the forward plan:      reads h, s_src, s_dst, soft, out, grad; r_i = <grad_i, out_i>;
+ *                                   writes ds_dst_i = sum_j de_ij and stat (rows, M, 4 heads) = s_dst | max | 1 / sum | r
+ *   by columns, the transposed one: reads grad and stat of the destinations, h and s_src of its own rows;
+ *                                   writes dh_j = sum_i keep_ij a_ij grad_i and ds_src_j = sum_i de_ij
+ * de_ij = a_ij (keep_ij <grad_i, h_j> - r_i) leaky_relu'(e_ij). Through arcs go h and s_src, then grad and stat. */
+typedef struct gnt_attend_grad_args {
+    bool transposed;
+    int32_t heads;
+    float slope;
+    gnt_mat_view h, s_src, grad, stat; /* both; stat is written by rows, read by columns */
+    gnt_mat_view s_dst, soft, out, ds_dst;
+    gnt_mat_view dh, ds_src;
+    gnt_arc_dropout dropout;
+} gnt_attend_grad_args;
 
 typedef enum gnt_norm_kind { GNT_NORM_BATCH, GNT_NORM_LAYER } gnt_norm_kind;
 /* A batch norm in training whose rows are spread over ranks goes in phases; between them the caller adds `sums` over ranks:

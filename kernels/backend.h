@@ -67,7 +67,7 @@ typedef struct gnt_backend {
     gnt_status (*spmm)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
     void (*spmm_plan_free)(gnt_spmm_plan *p);
     gnt_status (*attend)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
-    gnt_status (*attend_backward)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
+    gnt_status (*attend_backward)(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_grad_args *a);
     gnt_status (*norm)(gnt_stream *s, const gnt_norm_args *a);
     gnt_status (*map)(gnt_stream *s, const gnt_map_args *a);
     gnt_status (*reduce)(gnt_stream *s, const gnt_reduce_args *a);
@@ -120,6 +120,8 @@ gnt_status gnti_gemm(gnt_stream *s, const gnt_gemm_args *a);
 gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
 void gnti_spmm_plan_free(gnt_spmm_plan **plan);
 gnt_status gnti_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+gnt_status gnti_attend(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
+gnt_status gnti_attend_backward(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_grad_args *a);
 gnt_status gnti_norm(gnt_stream *s, const gnt_norm_args *a);
 gnt_status gnti_map(gnt_stream *s, const gnt_map_args *a);
 gnt_status gnti_reduce(gnt_stream *s, const gnt_reduce_args *a);

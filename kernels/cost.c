@@ -75,3 +75,15 @@ size_t gnti_cost_blocks_bytes(int64_t num_rows, int64_t num_cols, int64_t num_ar
         return 0;
     return sizeof(uint16_t) * (size_t)(num_arcs + 2 * blocks * num_rows);
 }
+
+gnti_cost gnti_cost_attend(const gnti_cost_device *dev, int64_t num_rows, int64_t num_cols, int64_t num_arcs,
+                           int64_t width, int64_t heads, bool backward)
+{
+    const double m = (double)(num_arcs + num_rows), s = sizeof(float);
+    const double d = (double)width, scores = (double)(backward ? 4 * heads : heads);
+    const double operand = (double)num_cols * (d + scores) * s, gathered = m * (d + scores) * s;
+    const double miss = operand <= dev->cache_bytes ? 0.0 : 1.0 - dev->cache_bytes / operand;
+
+    return with_seconds(dev, m * ((backward ? 4.0 : 2.0) * d + 20.0 * (double)heads), dev->vector_flops,
+                        gathered * (1.0 - miss), gathered * miss + m * 4.0 + 2.0 * (double)num_rows * d * s);
+}

@@ -4,6 +4,7 @@
  *
  *   spmm   flops = 2 m d (weighted), m d (not); bytes = m (4 [+ 4 weighted]) + m d s miss + 2 n d s
  *   gemm   flops = 2 n k d;                     bytes = s (n k + k d + n d)
+ *   attend flops = m (2 d + 20 H) forward, m (4 d + 20 H) a pass of its gradient, H heads; bytes as spmm of width d + H
  *   map    flops = n d;                         bytes = s n d (inputs + 1)
  * m arcs, n rows, d = members * width, s bytes of an element; miss is the share of gathered rows that come
  * from memory: 0 when x fits into the cache, near 1 far beyond it. seconds = max(flops / rate, bytes /
@@ -41,5 +42,9 @@ gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width
  * row has too few entries in a block for it to pay. */
 enum { GNTI_BLOCK_SOURCES = 5120, GNTI_BLOCK_ENTRIES = 16 };
 size_t gnti_cost_blocks_bytes(int64_t num_rows, int64_t num_cols, int64_t num_arcs);
+
+/* width and heads: of all members together. */
+gnti_cost gnti_cost_attend(const gnti_cost_device *dev, int64_t num_rows, int64_t num_cols, int64_t num_arcs,
+                           int64_t width, int64_t heads, bool backward);
 
 #endif

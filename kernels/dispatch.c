@@ -19,8 +19,8 @@
 
 const char *gnti_op_kind_name(gnti_op_kind kind)
 {
-    static const char *const names[GNTI_OP_NUM_KINDS] = { "gemm",   "spmm", "norm",      "map",  "reduce",
-                                                          "gather", "loss", "optimizer", "chain" };
+    static const char *const names[GNTI_OP_NUM_KINDS] = { "gemm",   "spmm", "norm",      "map",   "reduce",
+                                                          "gather", "loss", "optimizer", "chain", "attend" };
 
     return names[kind];
 }

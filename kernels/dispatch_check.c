@@ -15,7 +15,7 @@ static bool is_float(gnt_dtype d)
     return d == GNT_F32 || d == GNT_BF16;
 }
 
-static gnt_status check_dtype(const char *op, const char *name, const gnt_mat_view *v, gnt_dtype want)
+gnt_status gnti_check_dtype(const char *op, const char *name, const gnt_mat_view *v, gnt_dtype want)
 {
     gnt_status st = GNT_OK;
 
@@ -40,8 +40,8 @@ done:
 }
 
 /* The step block has the hyper and all members, as far as the host can see it. */
-static gnt_status check_hyper(const gnt_stream *s, const char *op, const gnt_buffer *step, int32_t hyper,
-                              int64_t members)
+gnt_status gnti_check_hyper(const gnt_stream *s, const char *op, const gnt_buffer *step, int32_t hyper,
+                            int64_t members)
 {
     gnt_status st = GNT_OK;
     const gnti_step_head *head;
@@ -62,7 +62,7 @@ static gnt_status check_dropout(const gnt_stream *s, const char *op, const gnt_d
 
     if (d->hyper < 0)
         return GNT_OK;
-    GNT_TRY(check_hyper(s, op, step, d->hyper, members));
+    GNT_TRY(gnti_check_hyper(s, op, step, d->hyper, members));
     GNT_CHECK(d->ordinal < 4096, GNT_ERR_ARG, "%s: random op %u, the limit is 4095", op, d->ordinal);
     if (d->row_ids != NULL)
         GNT_TRY(
@@ -72,18 +72,18 @@ done:
 }
 
 /* Epilogue of an output y. */
-static gnt_status check_epilogue(const gnt_stream *s, const char *op, const gnt_epilogue *e,
-                                 const gnt_mat_view *y)
+gnt_status gnti_check_epilogue(const gnt_stream *s, const char *op, const gnt_epilogue *e,
+                               const gnt_mat_view *y)
 {
     gnt_status st = GNT_OK;
 
     if (e->row_scale != NULL) {
         GNT_TRY(gnti_view_fits(s, op, "row_scale", e->row_scale, SHAPE(y->rows, 1, 1), GNTI_VIEW_EXACT));
-        GNT_TRY(check_dtype(op, "row_scale", e->row_scale, GNT_F32));
+        GNT_TRY(gnti_check_dtype(op, "row_scale", e->row_scale, GNT_F32));
     }
     if (e->bias != NULL) {
         GNT_TRY(gnti_view_fits(s, op, "bias", e->bias, SHAPE(1, y->members, y->width), GNTI_VIEW_ONE_MEMBER));
-        GNT_TRY(check_dtype(op, "bias", e->bias, GNT_F32));
+        GNT_TRY(gnti_check_dtype(op, "bias", e->bias, GNT_F32));
     }
     if (e->gate != NULL) {
         GNT_TRY(gnti_view_fits(s, op, "gate", e->gate, SHAPE(y->rows, y->members, y->width),
@@ -121,7 +121,7 @@ gnt_status gnti_check_gemm(const gnt_stream *s, const gnt_gemm_args *a)
     GNT_CHECK(is_float(a->a.dtype) && is_float(a->b.dtype) && is_float(a->c.dtype), GNT_ERR_ARG,
               "gemm: operands must be float32 or bfloat16");
     GNT_TRY(check_tree("gemm", a->row_tree, inner_a));
-    GNT_TRY(check_epilogue(s, "gemm", &a->epilogue, &a->c));
+    GNT_TRY(gnti_check_epilogue(s, "gemm", &a->epilogue, &a->c));
 done:
     return st;
 }
@@ -193,17 +193,17 @@ gnt_status gnti_check_spmm(const gnt_stream *s, const gnti_plan_head *p, const g
         GNT_CHECK(a->self != NULL, GNT_ERR_ARG, "spmm: self is missing");
         GNT_TRY(gnti_view_fits(s, "spmm", "self", a->self,
                                SHAPE(gnti_min_i64(y.rows, p->args.num_cols), 1, 1), GNTI_VIEW_EXACT));
-        GNT_TRY(check_dtype("spmm", "self", a->self, GNT_F32));
+        GNT_TRY(gnti_check_dtype("spmm", "self", a->self, GNT_F32));
     }
     if (a->src_scale != NULL) {
         GNT_TRY(gnti_view_fits(s, "spmm", "src_scale", a->src_scale, SHAPE(p->args.num_cols, 1, 1),
                                GNTI_VIEW_EXACT));
-        GNT_TRY(check_dtype("spmm", "src_scale", a->src_scale, GNT_F32));
+        GNT_TRY(gnti_check_dtype("spmm", "src_scale", a->src_scale, GNT_F32));
     }
     if (a->arc_weight != NULL) {
         GNT_TRY(gnti_view_fits(s, "spmm", "arc_weight", a->arc_weight, SHAPE(p->args.num_arcs, y.members, 1),
                                GNTI_VIEW_ONE_MEMBER));
-        GNT_TRY(check_dtype("spmm", "arc_weight", a->arc_weight, GNT_F32));
+        GNT_TRY(gnti_check_dtype("spmm", "arc_weight", a->arc_weight, GNT_F32));
     }
     GNT_CHECK(a->reduce != GNT_SPMM_MAX_GRAD || a->arg != NULL, GNT_ERR_ARG, "spmm: arg is missing");
     if (a->arg != NULL) {
@@ -211,13 +211,13 @@ gnt_status gnti_check_spmm(const gnt_stream *s, const gnti_plan_head *p, const g
             gnti_view_fits(s, "spmm", "arg", a->arg,
                            a->reduce == GNT_SPMM_MAX_GRAD ? SHAPE(p->args.num_cols, y.members, y.width) : y,
                            GNTI_VIEW_EXACT));
-        GNT_TRY(check_dtype("spmm", "arg", a->arg, GNT_I32));
+        GNT_TRY(gnti_check_dtype("spmm", "arg", a->arg, GNT_I32));
     }
     if (a->arg != NULL && a->arg_ids != NULL)
         GNT_TRY(gnti_buffer_check(s, "spmm", "arg_ids", a->arg_ids,
                                   (size_t)(a->reduce == GNT_SPMM_MAX ? p->args.num_cols : y.rows) *
                                       sizeof(int64_t)));
-    GNT_TRY(check_epilogue(s, "spmm", &a->epilogue, &a->y));
+    GNT_TRY(gnti_check_epilogue(s, "spmm", &a->epilogue, &a->y));
 done:
     return st;
 }
@@ -261,10 +261,10 @@ gnt_status gnti_check_norm(const gnt_stream *s, const gnt_norm_args *a)
     const gnti_view_shape full = SHAPE(a->x.rows, a->x.members, a->x.width);
 
     GNT_TRY(gnti_view_check(s, "norm", "x", &a->x));
-    GNT_TRY(check_dtype("norm", "x", &a->x, GNT_F32));
+    GNT_TRY(gnti_check_dtype("norm", "x", &a->x, GNT_F32));
     if (!a->backward) {
         GNT_TRY(gnti_view_fits(s, "norm", "y", &a->y, full, GNTI_VIEW_EXACT));
-        GNT_TRY(check_dtype("norm", "y", &a->y, GNT_F32));
+        GNT_TRY(gnti_check_dtype("norm", "y", &a->y, GNT_F32));
     } else {
         GNT_TRY(gnti_view_fits(s, "norm", "dy", &a->dy, full, GNTI_VIEW_EXACT));
         if (a->dx.buf != NULL)
@@ -344,11 +344,11 @@ gnt_status gnti_check_reduce(const gnt_stream *s, const gnt_reduce_args *a)
     if (a->kind != GNT_REDUCE_SUM_ROWS) {
         GNT_TRY(
             gnti_view_fits(s, "reduce", "b", &a->b, SHAPE(a->a.rows, M, a->a.width), GNTI_VIEW_ONE_MEMBER));
-        GNT_TRY(check_dtype("reduce", "b", &a->b, GNT_F32));
+        GNT_TRY(gnti_check_dtype("reduce", "b", &a->b, GNT_F32));
     }
     GNT_TRY(gnti_view_fits(s, "reduce", "y", &a->y, y, GNTI_VIEW_EXACT));
-    GNT_TRY(check_dtype("reduce", "a", &a->a, GNT_F32));
-    GNT_TRY(check_dtype("reduce", "y", &a->y, GNT_F32));
+    GNT_TRY(gnti_check_dtype("reduce", "a", &a->a, GNT_F32));
+    GNT_TRY(gnti_check_dtype("reduce", "y", &a->y, GNT_F32));
     GNT_TRY(check_tree("reduce", a->row_tree, a->a.rows));
 done:
     return st;
@@ -374,28 +374,28 @@ gnt_status gnti_check_loss(const gnt_stream *s, const gnt_loss_args *a)
     const int64_t rows = a->logits.rows, M = a->logits.members, classes = a->logits.width;
 
     GNT_TRY(gnti_view_check(s, "loss", "logits", &a->logits));
-    GNT_TRY(check_dtype("loss", "logits", &a->logits, GNT_F32));
+    GNT_TRY(gnti_check_dtype("loss", "logits", &a->logits, GNT_F32));
     GNT_CHECK(classes > 0, GNT_ERR_ARG, "loss: logits have no columns");
     GNT_CHECK(a->first_row >= 0, GNT_ERR_ARG, "loss: the first row is %lld", (long long)a->first_row);
     GNT_TRY(gnti_view_fits(s, "loss", "weight", &a->weight, SHAPE(rows, M, 1), GNTI_VIEW_ONE_MEMBER));
-    GNT_TRY(check_dtype("loss", "weight", &a->weight, GNT_F32));
+    GNT_TRY(gnti_check_dtype("loss", "weight", &a->weight, GNT_F32));
     if (a->kind == GNT_LOSS_SOFTMAX) {
         GNT_TRY(gnti_buffer_check(s, "loss", "labels", a->labels,
                                   (size_t)(a->first_row + rows) * sizeof(int32_t)));
     } else {
         GNT_TRY(
             gnti_view_fits(s, "loss", "target", &a->target, SHAPE(rows, M, classes), GNTI_VIEW_ONE_MEMBER));
-        GNT_TRY(check_dtype("loss", "target", &a->target, GNT_F32));
+        GNT_TRY(gnti_check_dtype("loss", "target", &a->target, GNT_F32));
     }
     if (a->class_weight != NULL) {
         GNT_TRY(gnti_view_fits(s, "loss", "class_weight", a->class_weight, SHAPE(1, M, classes),
                                GNTI_VIEW_ONE_MEMBER));
-        GNT_TRY(check_dtype("loss", "class_weight", a->class_weight, GNT_F32));
+        GNT_TRY(gnti_check_dtype("loss", "class_weight", a->class_weight, GNT_F32));
     }
     if (a->grad != NULL) {
         GNT_TRY(gnti_view_fits(s, "loss", "grad", a->grad, SHAPE(rows, M, classes), GNTI_VIEW_EXACT));
-        GNT_TRY(check_dtype("loss", "grad", a->grad, GNT_F32));
-        GNT_TRY(check_hyper(s, "loss", a->step, a->norm_hyper, M));
+        GNT_TRY(gnti_check_dtype("loss", "grad", a->grad, GNT_F32));
+        GNT_TRY(gnti_check_hyper(s, "loss", a->step, a->norm_hyper, M));
         GNT_CHECK(a->norm_hyper >= 0, GNT_ERR_ARG, "loss: a gradient needs the hyper of its divisor");
     }
     GNT_TRY(
@@ -428,7 +428,7 @@ gnt_status gnti_check_optimizer(const gnt_stream *s, const gnt_optimizer_args *a
         GNT_TRY(gnti_buffer_check(s, op, "moment1", a->moment1, (size_t)end * sizeof(float)));
     if (adam)
         GNT_TRY(gnti_buffer_check(s, op, "moment2", a->moment2, (size_t)end * sizeof(float)));
-    GNT_TRY(check_hyper(s, op, a->step, a->lr_hyper, a->num_members));
+    GNT_TRY(gnti_check_hyper(s, op, a->step, a->lr_hyper, a->num_members));
     GNT_TRY(gnti_buffer_check(s, op, "bad", a->bad, (size_t)a->num_members * sizeof(int32_t)));
     GNT_CHECK(a->lr_hyper >= 0 && (!adam || (a->corr1_hyper >= 0 && a->corr2_hyper >= 0)), GNT_ERR_ARG,
               "optimizer: hypers of the learning rate and of the corrections are needed");

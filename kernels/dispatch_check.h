@@ -16,4 +16,11 @@ gnt_status gnti_check_rows(const gnt_stream *s, const gnt_rows_args *a);
 gnt_status gnti_check_loss(const gnt_stream *s, const gnt_loss_args *a);
 gnt_status gnti_check_optimizer(const gnt_stream *s, const gnt_optimizer_args *a);
 
+/* Parts of them. */
+gnt_status gnti_check_dtype(const char *op, const char *name, const gnt_mat_view *v, gnt_dtype want);
+gnt_status gnti_check_hyper(const gnt_stream *s, const char *op, const gnt_buffer *step, int32_t hyper,
+                            int64_t members);
+gnt_status gnti_check_epilogue(const gnt_stream *s, const char *op, const gnt_epilogue *e,
+                               const gnt_mat_view *y);
+
 #endif

@@ -123,6 +123,8 @@ gnt_status ref_gemm(gnt_stream *s, const gnt_gemm_args *a);
 gnt_status ref_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
 gnt_status ref_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
 void ref_spmm_plan_free(gnt_spmm_plan *p);
+gnt_status ref_attend(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
+gnt_status ref_attend_backward(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_grad_args *a);
 gnt_status ref_norm(gnt_stream *s, const gnt_norm_args *a);
 gnt_status ref_map(gnt_stream *s, const gnt_map_args *a);
 gnt_status ref_reduce(gnt_stream *s, const gnt_reduce_args *a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two tables of the processor: "cpu", and "ref", the slow oracle on the same devices and buffers. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/cpu_attend.h"
 #include "kernels/cpu/cpu_spmm.h"
 
 #define CPU_COMMON                                                                                           \
@@ -18,15 +19,25 @@ const gnt_backend gnti_ref_backend = {
     .norm = ref_norm,     .map = ref_map,
     .reduce = ref_reduce, .gather_rows = ref_gather_rows,
     .loss = ref_loss,     .optimizer_step = ref_optimizer_step,
+    .attend = ref_attend, .attend_backward = ref_attend_backward,
 };
 
 const gnt_backend gnti_cpu_backend = {
-    CPU_COMMON,           .name = "cpu",
-    .priority = 1,        .open = cpu_open,
-    .gemm = cpu_gemm,     .spmm_plan = cpu_spmm_plan,
-    .spmm = cpu_spmm,     .spmm_plan_free = cpu_spmm_plan_free,
-    .norm = cpu_norm,     .map = cpu_map,
-    .reduce = cpu_reduce, .gather_rows = cpu_gather_rows,
-    .loss = cpu_loss,     .optimizer_step = cpu_optimizer_step,
+    CPU_COMMON,
+    .name = "cpu",
+    .priority = 1,
+    .open = cpu_open,
+    .gemm = cpu_gemm,
+    .spmm_plan = cpu_spmm_plan,
+    .spmm = cpu_spmm,
+    .spmm_plan_free = cpu_spmm_plan_free,
+    .norm = cpu_norm,
+    .map = cpu_map,
+    .reduce = cpu_reduce,
+    .gather_rows = cpu_gather_rows,
+    .loss = cpu_loss,
+    .optimizer_step = cpu_optimizer_step,
     .chain = cpu_chain,
+    .attend = cpu_attend,
+    .attend_backward = cpu_attend_backward,
 };

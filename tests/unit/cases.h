@@ -51,6 +51,7 @@ case_bytes case_step(case_env *env, int64_t members, const float *base, int64_t 
 
 /* Elements: NMSE against the oracle within the bound; padding untouched. */
 void case_compare(const case_tensor *t, double bound, const char *what);
+void case_compare_padding(const case_tensor *t, const char *what); /* of the tested side: untouched */
 /* Values of a tensor's side in (member, row, column) order; freed with gnti_free. */
 float *case_values(const case_tensor *t, int side, int64_t *out_count);
 int64_t case_count(const case_tensor *t);
@@ -77,12 +78,17 @@ typedef struct case_members {
 enum { CASE_NUM_MEMBERS = 7 };
 extern const case_members case_member_list[CASE_NUM_MEMBERS];
 
+/* Runs cases on every vector level and determinism that this processor has. */
+void case_run_variants(void (*cases)(case_env *));
+
 /* The ops. */
 void cases_gemm(case_env *env);
 void cases_gemm_tree(case_env *env);
 void cases_spmm(case_env *env);
 void cases_spmm_epilogue(case_env *env);
 void cases_spmm_hubs(case_env *env);
+void cases_attend(case_env *env);
+void cases_attend_hubs(case_env *env);
 void cases_norm(case_env *env);
 void cases_map(case_env *env);
 void cases_reduce(case_env *env);

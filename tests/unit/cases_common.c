@@ -202,17 +202,23 @@ static int64_t count_guards(const gnt_mat_view *v, size_t bytes)
     return count;
 }
 
-void case_compare(const case_tensor *t, double bound, const char *what)
+void case_compare_padding(const case_tensor *t, const char *what)
 {
     const gnt_mat_view *v = &t->view[0];
     const size_t item = v->dtype == GNT_BF16 ? 2 : 4,
                  bytes = ((const gnti_buffer_head *)(void *)v->buf)->bytes;
+
+    if (count_guards(v, bytes) < (int64_t)(bytes / item) - case_count(t))
+        fail_msg("%s: padding was written", what);
+}
+
+void case_compare(const case_tensor *t, double bound, const char *what)
+{
     int64_t count = 0;
     float *got = case_values(t, 0, &count), *want = case_values(t, 1, NULL);
 
     gnt_test_nmse(got, want, count, bound, what, __FILE__, __LINE__);
-    if (count_guards(v, bytes) < (int64_t)(bytes / item) - count)
-        fail_msg("%s: padding was written", what);
+    case_compare_padding(t, what);
     gnti_free(got);
     gnti_free(want);
 }
@@ -279,4 +285,31 @@ gnt_spmm_plan *case_plan(gnt_stream *s, const case_graph *g, bool weighted, int6
 
     gnt_assert_ok(gnti_spmm_plan_create(s, &args, &plan));
     return plan;
+}
+
+void case_run_variants(void (*cases)(case_env *))
+{
+    static const struct {
+        const char *name;
+        gnti_device_config config;
+    } variants[] = {
+        { "portable", { .num_threads = 1, .isa = GNTI_ISA_PORTABLE, .determinism = GNTI_DET_RUN } },
+        { "avx2", { .num_threads = 2, .isa = GNTI_ISA_AVX2, .determinism = GNTI_DET_RUN } },
+        { "avx512", { .num_threads = 3, .isa = GNTI_ISA_AVX512, .determinism = GNTI_DET_RUN } },
+        { "bitwise", { .num_threads = 2, .isa = GNTI_ISA_AUTO, .determinism = GNTI_DET_BITWISE } },
+    };
+
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        gnt_device *probe = NULL;
+        case_env env;
+
+        if (gnti_device_open("cpu", 0, &variants[i].config, &probe) != GNT_OK) {
+            print_message("[  note    ] this processor lacks %s\n", variants[i].name);
+            continue;
+        }
+        gnti_device_close(&probe);
+        case_open(&env, "cpu", &variants[i].config);
+        cases(&env);
+        case_close(&env);
+    }
 }

@@ -4,43 +4,11 @@
  * processor that this machine has. A backend is done when it passes here under its name. */
 #include "cases.h"
 
-#include <stdio.h>
-#include <string.h>
-
-typedef struct variant {
-    const char *name;
-    gnti_device_config config;
-} variant;
-
-static const variant variants[] = {
-    { "portable", { .num_threads = 1, .isa = GNTI_ISA_PORTABLE, .determinism = GNTI_DET_RUN } },
-    { "avx2", { .num_threads = 2, .isa = GNTI_ISA_AVX2, .determinism = GNTI_DET_RUN } },
-    { "avx512", { .num_threads = 3, .isa = GNTI_ISA_AVX512, .determinism = GNTI_DET_RUN } },
-    { "bitwise", { .num_threads = 2, .isa = GNTI_ISA_AUTO, .determinism = GNTI_DET_BITWISE } },
-};
-
-static void run(void (*cases)(case_env *))
-{
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        gnt_device *probe = NULL;
-        case_env env;
-
-        if (gnti_device_open("cpu", 0, &variants[i].config, &probe) != GNT_OK) {
-            print_message("[  note    ] this processor lacks %s\n", variants[i].name);
-            continue;
-        }
-        gnti_device_close(&probe);
-        case_open(&env, "cpu", &variants[i].config);
-        cases(&env);
-        case_close(&env);
-    }
-}
-
 #define OP_TEST(name)                                                                                        \
     static void test_##name(void **state)                                                                    \
     {                                                                                                        \
         (void)state;                                                                                         \
-        run(cases_##name);                                                                                   \
+        case_run_variants(cases_##name);                                                                     \
     }
 
 OP_TEST(gemm)
