@@ -54,10 +54,11 @@ gnt_status gnti_job_open(const gnt_trainer_config *config, gnti_job *job)
         job->place.num_local = 1;
     }
     GNT_CHECK(
-        config->source == GNTI_SOURCE_WORD_FULL || (job->place.size == 1 && config->partition == NULL),
+        config->source == GNTI_SOURCE_WORD_FULL ||
+            (job->place.size == 1 && config->partition == NULL && config->chunks == 0),
         GNT_ERR_UNSUPPORTED,
         "source clusters trains on one device without a partition, not on %d ranks: leave --devices and "
-        "--partition out, or take --source full",
+        "--partition and --chunks out, or take --source full",
         (int)job->place.size);
 done:
     return st;
@@ -74,7 +75,7 @@ void gnti_job_close(gnti_job *job)
 
 /* Makes one and keeps it in the run folder, so that a resumed run finds it. */
 static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config,
-                                 const char *path)
+                                 const char graph_sha256[65], const char *path)
 {
     gnt_status st = GNT_OK;
     const gnti_partition_config how = { .method = GNTI_PART_METIS,
@@ -82,6 +83,7 @@ static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const g
                                         .tolerance = 1.05 };
 
     GNT_TRY(gnti_partition_make(data->graph, &how, &job->partition));
+    memcpy(job->partition->graph_sha256, graph_sha256, sizeof job->partition->graph_sha256);
     if (path != NULL)
         GNT_TRY(gnti_partition_write(job->partition, path));
     gnti_log(GNT_LOG_INFO, "train", "cut the graph into %d chunks%s%s", (int)job->partition->num_chunks,
@@ -97,26 +99,22 @@ static gnt_status find_partition(gnti_job *job, const gnt_dataset *data, const g
     gnt_status st = GNT_OK;
     char graph[65], content[65];
     const bool has_kept = kept != NULL && gnti_file_exists(kept);
+    const bool make = given == NULL && !has_kept && (job->place.size > 1 || config->chunks > 0);
 
-    memcpy(graph, data->graph_sha256, sizeof graph);
-    if (graph[0] == 0 && (given != NULL || has_kept))
-        GNT_TRY(gnti_dataset_sums(data, graph, content));
-    if (given != NULL)
-        GNT_TRY(gnti_partition_read(given, graph, &job->partition));
-    else if (has_kept)
-        GNT_TRY(gnti_partition_read(kept, graph, &job->partition));
-    else if (job->place.size > 1)
-        GNT_TRY(make_partition(job, data, config, kept));
-    if (job->partition == NULL)
+    if (given == NULL && !has_kept && !make)
         return GNT_OK;
+    memcpy(graph, data->graph_sha256, sizeof graph);
+    if (graph[0] == 0)
+        GNT_TRY(gnti_dataset_sums(data, graph, content));
+    if (make)
+        GNT_TRY(make_partition(job, data, config, graph, kept));
+    else
+        GNT_TRY(gnti_partition_read(given != NULL ? given : kept, graph, &job->partition));
     if (given != NULL && kept != NULL && !has_kept) /* so that the run can go on without the option */
         GNT_TRY(gnti_partition_write(job->partition, kept));
     GNT_CHECK(config->chunks == 0 || config->chunks == job->partition->num_chunks, GNT_ERR_USAGE,
               "chunks %lld is asked for but partition '%s' has %d", (long long)config->chunks,
               given != NULL ? given : kept, (int)job->partition->num_chunks);
-    GNT_CHECK(job->place.size <= job->partition->num_chunks, GNT_ERR_USAGE,
-              "%d devices but only %d chunks: use fewer devices, or gnntrain partition --chunks %d",
-              (int)job->place.size, (int)job->partition->num_chunks, (int)job->place.size);
 done:
     return st;
 }
@@ -157,11 +155,16 @@ gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const
     char *kept = NULL;
     const bool given = config->partition != NULL && config->partition[0] != 0;
 
-    if (config->run != NULL)
-        GNT_TRY(gnti_path_join(config->run, GNTI_RUN_PARTITION, &kept));
-    if (job->processes->rank == 0)
-        GNT_TRY(find_partition(job, data, config, given ? config->partition : NULL, kept));
-    GNT_TRY(share_partition(job));
+    if (job->partition == NULL) {
+        if (config->run != NULL)
+            GNT_TRY(gnti_path_join(config->run, GNTI_RUN_PARTITION, &kept));
+        if (job->processes->rank == 0)
+            GNT_TRY(find_partition(job, data, config, given ? config->partition : NULL, kept));
+        GNT_TRY(share_partition(job));
+    }
+    GNT_CHECK(job->partition == NULL || job->place.size <= job->partition->num_chunks, GNT_ERR_USAGE,
+              "%d devices but only %d chunks: use fewer devices, or gnntrain partition --chunks %d",
+              (int)job->place.size, (int)job->partition->num_chunks, (int)job->place.size);
 done:
     gnti_free(kept);
     return st;
