@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bisection by growing and boundary refinement.
  *
- * From each of a few far-apart nodes a region grows until it has its share of the work, by breadth or by best gain in turns;
+ * From each of a few nodes, half of them as far out as can be, a region grows until it has its share of the work, by breadth or by best gain in turns;
  * then passes of Fiduccia and Mattheyses (DAC 1982): move the node of largest gain that balance allows, each node once a pass,
  * and go back to the best state seen. States are compared by excess over the slack, then cut, then balance, so a pass never
  * makes one worse; of all starts the one of least volume is taken. Gains are kept in an indexed heap a side; ties go to the smaller node, so one input has one answer.
@@ -345,9 +345,10 @@ gnt_status gnti_bisect(const gnti_cut_graph *g, const gnti_bisect_goal *goal, ui
     for (int32_t v = 0; v < g->num_nodes; v++)
         heaviest = work(g, v) > heaviest ? work(g, v) : heaviest;
     for (int32_t i = 0; i < NUM_STARTS && g->num_nodes > 0; i++) {
-        start = farthest(&s, (int32_t)((int64_t)g->num_nodes * i / NUM_STARTS));
+        start = (int32_t)((int64_t)g->num_nodes * i / NUM_STARTS);
+        start = i % 2 == 0 ? farthest(&s, start) : start; /* corners, and nodes in between */
         reset(&s);
-        if (i % 2 == 0)
+        if (i % 4 < 2)
             grow_by_breadth(&s, start);
         else
             grow_by_gain(&s, start);

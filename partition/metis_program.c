@@ -113,18 +113,16 @@ static int await(pid_t pid, double seconds, bool *late)
     }
 }
 
-void gnti_metis_program_run(int fd, double seconds, char failure[GNTI_METIS_FAILURE_BYTES])
+gnt_status gnti_metis_program_run(int fd, double seconds, char failure[GNTI_METIS_FAILURE_BYTES])
 {
+    gnt_status st = GNT_OK;
     char *path = NULL;
     pid_t pid = -1;
     bool late = false;
     int status, error;
 
     failure[0] = '\0';
-    if (find_program(&path) != GNT_OK) {
-        snprintf(failure, GNTI_METIS_FAILURE_BYTES, "cannot be found: %.200s", gnti_error_get()->text);
-        return;
-    }
+    GNT_TRY(find_program(&path));
     error = start(path, fd, &pid);
     if (error != 0) {
         snprintf(failure, GNTI_METIS_FAILURE_BYTES, "cannot be started as '%.180s': %.40s", path,
@@ -132,11 +130,13 @@ void gnti_metis_program_run(int fd, double seconds, char failure[GNTI_METIS_FAIL
     } else {
         status = await(pid, seconds, &late);
         if (late)
-            snprintf(failure, GNTI_METIS_FAILURE_BYTES, "ran longer than %g s", seconds);
+            snprintf(failure, GNTI_METIS_FAILURE_BYTES, "ran longer than %.3g s", seconds);
         else if (status != -1 && WIFSIGNALED(status))
             snprintf(failure, GNTI_METIS_FAILURE_BYTES, "was killed by signal %d", WTERMSIG(status));
         else if (status != -1 && WEXITSTATUS(status) != 0)
             snprintf(failure, GNTI_METIS_FAILURE_BYTES, "ended with status %d", WEXITSTATUS(status));
     }
+done:
     gnti_free(path);
+    return st;
 }

@@ -73,11 +73,13 @@ gnt_status gnti_metis_batch_create(const gnti_metis_request *requests, int32_t n
         used = lay_out(&b->requests[i], used);
     }
     b->bytes = (size_t)used;
-    b->fd = memfd_create("gnntrain-metis", MFD_CLOEXEC);
+    b->fd = memfd_create("gnntrain-metis", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     GNT_CHECK(b->fd >= 0, GNT_ERR_NOMEM, "cannot make memory to share with METIS' program: %s",
               strerror(errno));
     GNT_CHECK(fallocate(b->fd, 0, 0, used) == 0, GNT_ERR_NOMEM,
               "cannot share %lld bytes with METIS' program: %s", (long long)used, strerror(errno));
+    (void)fcntl(b->fd, F_ADD_SEALS,
+                F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL); /* the program cannot take pages away */
     map = mmap(NULL, b->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd, 0);
     GNT_CHECK(map != MAP_FAILED, GNT_ERR_NOMEM, "cannot map %lld bytes: %s", (long long)used,
               strerror(errno));
@@ -178,6 +180,7 @@ static void check_answers(const gnti_metis_batch *b, char *failure)
 gnt_status gnti_metis_batch_run(gnti_metis_batch *batch, const gnti_metis_limits *limits,
                                 char failure[GNTI_METIS_FAILURE_BYTES])
 {
+    gnt_status st = GNT_OK;
     const size_t memory = limits->memory_bytes > 0 ? limits->memory_bytes : free_memory();
 
     *batch->head = (gnti_metis_head){ .wire_version = GNTI_METIS_WIRE_VERSION,
@@ -185,12 +188,13 @@ gnt_status gnti_metis_batch_run(gnti_metis_batch *batch, const gnti_metis_limits
                                       .total_bytes = (int64_t)batch->bytes,
                                       .memory_bytes = memory > 0 ? memory + batch->bytes : 0 };
     memcpy(shared_requests(batch), batch->requests, (size_t)batch->num_requests * sizeof *batch->requests);
-    gnti_metis_program_run(batch->fd, limits->seconds > 0.0 ? limits->seconds : 3600.0, failure);
+    GNT_TRY(gnti_metis_program_run(batch->fd, limits->seconds > 0.0 ? limits->seconds : 3600.0, failure));
     if (failure[0] == '\0' && batch->head->done != 1)
         snprintf(failure, GNTI_METIS_FAILURE_BYTES, "ended before its answer was complete");
     if (failure[0] == '\0')
         check_answers(batch, failure);
-    return GNT_OK;
+done:
+    return st;
 }
 
 gnt_status gnti_metis_version(char version[16], int *index_bits)

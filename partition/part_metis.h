@@ -37,7 +37,7 @@ gnt_status gnti_metis_batch_run(gnti_metis_batch *batch, const gnti_metis_limits
                                 char failure[GNTI_METIS_FAILURE_BYTES]);
 
 /* metis_program.c: runs the program over the shared descriptor, waits until it ends or the limit passes, then kills it. */
-void gnti_metis_program_run(int fd, double seconds, char failure[GNTI_METIS_FAILURE_BYTES]);
+gnt_status gnti_metis_program_run(int fd, double seconds, char failure[GNTI_METIS_FAILURE_BYTES]);
 
 /* What the program said about itself; empty before a run. */
 const char *gnti_metis_batch_version(const gnti_metis_batch *batch, int *index_bits);

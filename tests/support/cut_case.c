@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Every random graph is a function of its seed, so that a failure can be made again. */
 #include "tests/support/cut_case.h"
 
 #include "base/philox.h"
