@@ -156,6 +156,24 @@ void gnti_comm_abort(gnti_comm *c, const char *reason)
     c->table->abort(c);
 }
 
+/* The end of a queue without a list in order: whoever comes at a waits at most for all that come from a on. */
+double gnti_comm_last_arrival(const gnti_link *link, const gnti_comm_mail *mail, int32_t count)
+{
+    double last = 0.0;
+
+    for (int32_t i = 0; i < count; i++) {
+        double end = mail[i].departure + link->latency;
+
+        if (mail[i].bytes == 0)
+            continue;
+        for (int32_t j = 0; j < count && link->bytes_per_second > 0.0; j++)
+            if (mail[j].departure >= mail[i].departure)
+                end += (double)mail[j].bytes / link->bytes_per_second;
+        last = end > last ? end : last;
+    }
+    return last;
+}
+
 void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes)
 {
     const size_t rows = shape->row_bytes > 0 ? bytes / shape->row_bytes : 0;

@@ -76,7 +76,8 @@ struct gnti_comm {
     int32_t num_threads; /* that packing may use; 1 until the owner of the device sets it */
     atomic_int aborted;  /* gnti_comm_is_aborted; 1 while the reason is written, then 2 */
     /* A virtual clock of this rank's device (kernels/virtual.h), or NULL: wall time. A wait sets it to the arrival of what was
-     * waited for: the sender's clock at start + latency + bytes / bandwidth. */
+     * waited for: the sender's clock at start + latency + bytes / bandwidth. The messages that a rank receives in one exchange
+     * share its bandwidth, one after the other. */
     double *virtual_seconds;
     gnti_link link;
     double arrived_seconds; /* on the clock in use: when the newest exchange was found complete */
@@ -128,6 +129,12 @@ gnt_status gnti_comm_barrier(gnti_comm *c);
 gnt_status gnti_comm_split(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
 /* Marks it broken for all ranks; the text tells why. Any thread, any time, more than once. NULL is fine. */
 void gnti_comm_abort(gnti_comm *c, const char *reason);
+/* On a virtual clock: when the last of an exchange's messages to this rank has arrived. */
+typedef struct gnti_comm_mail {
+    double departure;
+    size_t bytes;
+} gnti_comm_mail;
+double gnti_comm_last_arrival(const gnti_link *link, const gnti_comm_mail *mail, int32_t count);
 /* Copies a whole message to where it belongs. */
 void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes);
 bool gnti_comm_is_aborted(const gnti_comm *c);

@@ -44,7 +44,7 @@ typedef struct process_message {
     char *staging; /* kept */
     size_t staging_bytes;
     int32_t first, count, next; /* its requests; next: the first that is not done */
-    double arrival;             /* virtual clock; travels as a last request when there is one */
+    double departure;           /* the sender's virtual clock; travels as a last request when there is one */
 } process_message;
 
 typedef struct process_exchange {
@@ -55,6 +55,8 @@ typedef struct process_exchange {
     int64_t capacity, request_capacity;
     process_message *messages;
     gnti_mpi_request *requests;
+    int64_t mail_capacity;
+    gnti_comm_mail *mail; /* with a virtual clock: what has come */
 } process_exchange;
 
 typedef struct process_comm {

@@ -3,7 +3,7 @@
  *
  * MPI keeps the order of messages between two ranks with one tag, so exchanges match in the order in which they start. A
  * message is cut into pieces below 2^31 bytes. What lands in rows with gaps arrives in a buffer of ours and is laid down when
- * it is whole. A rank with a virtual clock sends the time of arrival behind each message. Persistent requests were not worth
+ * it is whole. A rank with a virtual clock sends its time of departure behind each message. Persistent requests were not worth
  * their while: neighbours are few, and buffers differ from layer to layer.
  */
 #include "dist/comm_process.h"
@@ -22,6 +22,7 @@ void process_exchanges_free(process_comm *c)
             gnti_free(x->messages[i].staging);
         gnti_free(x->messages);
         gnti_free(x->requests);
+        gnti_free(x->mail);
         gnti_free(x);
     }
     c->exchanges = NULL;
@@ -54,6 +55,7 @@ static gnt_status take_exchange(process_comm *c, int32_t num_messages, process_e
         x = fresh;
     }
     GNT_TRY(reserve_messages(x, num_messages));
+    GNT_TRY(gnti_grow_array(&x->mail, &x->mail_capacity, c->head.virtual_seconds != NULL ? num_messages : 0));
     x->head.comm = &c->head;
     x->complete = false;
     x->num_messages = 0;
@@ -64,7 +66,10 @@ static gnt_status take_exchange(process_comm *c, int32_t num_messages, process_e
     }
     *out = x;
 done:
-    gnti_free(fresh);
+    if (fresh != NULL) {
+        gnti_free(fresh->messages);
+        gnti_free(fresh);
+    }
     return st;
 }
 
@@ -87,8 +92,7 @@ static void add_send(process_exchange *x, int32_t peer, const void *data, size_t
 
     m->send = data;
     if (c->virtual_seconds != NULL)
-        m->arrival = *c->virtual_seconds + c->link.latency +
-                     (c->link.bytes_per_second > 0.0 ? (double)bytes / c->link.bytes_per_second : 0.0);
+        m->departure = *c->virtual_seconds;
 }
 
 static gnt_status add_receive(process_exchange *x, int32_t peer, void *data, size_t bytes,
@@ -148,8 +152,8 @@ static int post_message(process_comm *c, process_exchange *x, process_message *m
             code = mpi->receive(bytes > 0 ? m->receive + at : nothing, bytes, rank, tag, r++);
     }
     if (code == 0 && carries_clock(x, m))
-        code = m->is_send ? mpi->send(&m->arrival, sizeof m->arrival, rank, tag, r)
-                          : mpi->receive(&m->arrival, sizeof m->arrival, rank, tag, r);
+        code = m->is_send ? mpi->send(&m->departure, sizeof m->departure, rank, tag, r)
+                          : mpi->receive(&m->departure, sizeof m->departure, rank, tag, r);
     return code;
 }
 
@@ -189,7 +193,7 @@ done:
 
 static size_t expected_bytes(const process_comm *c, const process_message *m, int32_t piece)
 {
-    return piece < num_pieces(c, m) ? piece_bytes(c, m, piece) : sizeof m->arrival;
+    return piece < num_pieces(c, m) ? piece_bytes(c, m, piece) : sizeof m->departure;
 }
 
 /* What one look at a message found: an MPI error, or bytes that do not fit. */
@@ -269,12 +273,12 @@ done:
 
 static double last_arrival(const process_exchange *x)
 {
-    double last = 0.0;
+    int32_t count = 0;
 
     for (int32_t i = 0; i < x->num_messages; i++)
-        if (!x->messages[i].is_send && x->messages[i].bytes > 0)
-            last = fmax(last, x->messages[i].arrival);
-    return last;
+        if (!x->messages[i].is_send)
+            x->mail[count++] = (gnti_comm_mail){ x->messages[i].departure, x->messages[i].bytes };
+    return gnti_comm_last_arrival(&x->head.comm->link, x->mail, count);
 }
 
 static void note_arrival(process_exchange *x)

@@ -63,6 +63,7 @@ static void threads_free(gnti_comm *head)
     for (thread_exchange *x = c->exchanges; x != NULL; x = next) {
         next = x->next;
         gnti_free(x->halves);
+        gnti_free(x->mail);
         gnti_free(x);
     }
     if (last)

@@ -32,7 +32,7 @@ typedef struct thread_half {
     void *receive;
     size_t bytes;
     gnti_comm_shape shape; /* of receive */
-    double arrival; /* on the virtual clock; the sender's says, the receiver's is set when they match */
+    double departure;      /* the sender's virtual clock; the receiver's half learns it when they match */
     thread_half_state state;
 } thread_half;
 
@@ -84,6 +84,8 @@ typedef struct thread_exchange {
     int32_t num_halves;
     int64_t capacity;
     thread_half *halves;
+    int64_t mail_capacity;
+    gnti_comm_mail *mail; /* with a virtual clock: what has come */
 } thread_exchange;
 
 typedef struct thread_comm {
@@ -127,6 +129,5 @@ void thread_exchange_cancel(thread_comm *c, thread_exchange *x);
 /* ---- comm_threads.c ---- */
 /* The communicators of a new group; the split of a call whose ranks have all come. */
 gnt_status thread_split(thread_group *g);
-double thread_message_seconds(const gnti_comm *c, size_t bytes);
 
 #endif

@@ -60,7 +60,7 @@ static bool post(thread_group *g, thread_half *h)
     h->match = other;
     other->match = h;
     h->state = other->state = h->bytes == 0 ? HALF_DONE : HALF_MATCHED;
-    h->arrival = other->arrival = h->is_send ? h->arrival : other->arrival;
+    h->departure = other->departure = h->is_send ? h->departure : other->departure;
     thread_wake(g, other->owner);
     return true;
 }
@@ -124,6 +124,7 @@ static gnt_status take_exchange(thread_comm *c, int32_t num_halves, thread_excha
         x = fresh;
     }
     GNT_TRY(gnti_grow_array(&x->halves, &x->capacity, num_halves));
+    GNT_TRY(gnti_grow_array(&x->mail, &x->mail_capacity, c->head.virtual_seconds != NULL ? num_halves : 0));
     x->head.comm = &c->head;
     x->busy = true;
     x->complete = false;
@@ -135,29 +136,26 @@ static gnt_status take_exchange(thread_comm *c, int32_t num_halves, thread_excha
     }
     *out = x;
 done:
-    gnti_free(fresh);
+    if (fresh != NULL) {
+        gnti_free(fresh->halves);
+        gnti_free(fresh);
+    }
     return st;
-}
-
-double thread_message_seconds(const gnti_comm *c, size_t bytes)
-{
-    return c->link.latency +
-           (c->link.bytes_per_second > 0.0 ? (double)bytes / c->link.bytes_per_second : 0.0);
 }
 
 static void add_half(thread_exchange *x, int32_t peer, const void *send, void *receive, size_t bytes)
 {
     const gnti_comm *c = x->head.comm;
-    const double now = c->virtual_seconds != NULL ? *c->virtual_seconds : 0.0;
 
-    x->halves[x->num_halves++] = (thread_half){ .is_send = receive == NULL,
-                                                .owner = c->rank,
-                                                .peer = peer,
-                                                .send = send,
-                                                .receive = receive,
-                                                .bytes = bytes,
-                                                .arrival = now + thread_message_seconds(c, bytes),
-                                                .state = HALF_DONE };
+    x->halves[x->num_halves++] =
+        (thread_half){ .is_send = receive == NULL,
+                       .owner = c->rank,
+                       .peer = peer,
+                       .send = send,
+                       .receive = receive,
+                       .bytes = bytes,
+                       .departure = c->virtual_seconds != NULL ? *c->virtual_seconds : 0.0,
+                       .state = HALF_DONE };
 }
 
 static gnt_status post_all(thread_comm *c, thread_exchange *x, const char *operation)
@@ -232,15 +230,14 @@ done:
     return st;
 }
 
-/* On the virtual clock, of all that this rank receives. */
 static double last_arrival(const thread_exchange *x)
 {
-    double last = 0.0;
+    int32_t count = 0;
 
     for (int32_t i = 0; i < x->num_halves; i++)
-        if (!x->halves[i].is_send && x->halves[i].bytes > 0)
-            last = fmax(last, x->halves[i].arrival);
-    return last;
+        if (!x->halves[i].is_send)
+            x->mail[count++] = (gnti_comm_mail){ x->halves[i].departure, x->halves[i].bytes };
+    return gnti_comm_last_arrival(&x->head.comm->link, x->mail, count);
 }
 
 static void note_arrival(thread_exchange *x)

@@ -21,7 +21,7 @@ trap end_job EXIT
 
 fail() {
     echo "FAILED: $*" >&2
-    tail -40 "$work/out" "$work/err" >&2
+    tail -n 40 "$work/out" "$work/err" >&2
     exit 1
 }
 
@@ -37,6 +37,7 @@ run() {
 start() {
     local n=$1 i
     shift
+    : >"$work/out" # the job before this one was ready too
     mpirun -n "$n" "$rank_program" "$@" >"$work/out" 2>"$work/err" &
     job=$!
     for ((i = 0; i < 600; i++)); do

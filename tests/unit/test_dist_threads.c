@@ -96,6 +96,20 @@ static void test_virtual_clock(void **state)
     gnt_ranks_run(3, 0.0, wait_on_virtual_clock, NULL, NULL);
 }
 
+static void test_messages_share_the_bandwidth(void **state)
+{
+    const gnti_link link = { 0.5, 100.0 }, free_link = { 0.5, 0.0 };
+    const gnti_comm_mail together[3] = { { 1.0, 100 }, { 1.0, 200 }, { 1.0, 0 } };
+    const gnti_comm_mail apart[2] = { { 9.0, 100 }, { 1.0, 100 } }, over[2] = { { 1.0, 300 }, { 2.0, 100 } };
+
+    (void)state;
+    assert_true(gnti_comm_last_arrival(&link, together, 3) == 1.0 + 0.5 + 3.0);
+    assert_true(gnti_comm_last_arrival(&link, apart, 2) == 9.0 + 0.5 + 1.0);
+    assert_true(gnti_comm_last_arrival(&link, over, 2) == 1.0 + 0.5 + 4.0);
+    assert_true(gnti_comm_last_arrival(&free_link, over, 2) == 2.5);
+    assert_true(gnti_comm_last_arrival(&link, over, 0) == 0.0);
+}
+
 static gnt_status start_one(gnti_comm *c, gnti_exchange **out)
 {
     static char a[4], b[4];
@@ -134,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_nothing_is_allocated_once_warm),
         cmocka_unit_test(test_virtual_clock),
+        cmocka_unit_test(test_messages_share_the_bandwidth),
         cmocka_unit_test(test_failing_allocations),
     };
 
