@@ -33,10 +33,17 @@ done:
     return st;
 }
 
+/* What the passes took, for whoever asks how fast they are. */
+typedef struct effort {
+    int32_t num_passes;
+    double pass_seconds;
+} effort;
+
 static gnt_status cut_rows(gnti_arc_stream *stream, const gnti_partition_config *config,
-                           const gnti_cut_targets *t, int32_t *chunk_of, int32_t *num_passes)
+                           const gnti_cut_targets *t, int32_t *chunk_of, effort *e)
 {
     gnt_status st = GNT_OK;
+    const double begin = gnti_clock_seconds();
     const gnti_arc_stream_facts *facts = gnti_arc_stream_get_facts(stream);
     gnti_stream_cut *cut = NULL;
     gnti_arc_block b;
@@ -49,7 +56,7 @@ static gnt_status cut_rows(gnti_arc_stream *stream, const gnti_partition_config 
             gnti_stream_cut_add_rows(cut, b.first_row, b.num_rows, b.offsets, b.columns);
         GNT_TRY(gnti_arc_stream_status(stream));
     } while (gnti_stream_cut_wants_more(cut));
-    *num_passes = gnti_stream_cut_num_passes(cut);
+    *e = (effort){ gnti_stream_cut_num_passes(cut), gnti_clock_seconds() - begin };
     GNT_TRY(gnti_fill_empty_chunks(facts->num_nodes, t, chunk_of));
 done:
     gnti_stream_cut_free(&cut);
@@ -203,7 +210,7 @@ static const char *method_name(gnti_partition_method method)
 
 /* A given vector says how many chunks there are, so it comes before the targets. */
 static gnt_status make_vector(gnti_arc_stream *stream, const gnti_partition_config *config,
-                              gnti_cut_targets **targets, int32_t *chunk_of, int32_t *num_passes)
+                              gnti_cut_targets **targets, int32_t *chunk_of, effort *e)
 {
     gnt_status st = GNT_OK;
     const int64_t num_nodes = gnti_arc_stream_get_facts(stream)->num_nodes;
@@ -217,7 +224,7 @@ static gnt_status make_vector(gnti_arc_stream *stream, const gnti_partition_conf
     else if (c.method == GNTI_PART_RANDOM)
         GNT_TRY(gnti_cut_random(num_nodes, *targets, c.seed, chunk_of));
     else if (c.method != GNTI_PART_FILE)
-        GNT_TRY(cut_rows(stream, &c, *targets, chunk_of, num_passes));
+        GNT_TRY(cut_rows(stream, &c, *targets, chunk_of, e));
     if (c.method != GNTI_PART_RANGE)
         GNT_TRY(renumber(stream, *targets, chunk_of));
 done:
@@ -238,7 +245,7 @@ done:
     return st;
 }
 
-static gnt_status add_notes(gnti_partition *p, const gnti_partition_config *config, int32_t num_passes,
+static gnt_status add_notes(gnti_partition *p, const gnti_partition_config *config, const effort *e,
                             double seconds)
 {
     gnt_status st = GNT_OK;
@@ -247,8 +254,10 @@ static gnt_status add_notes(gnti_partition *p, const gnti_partition_config *conf
     GNT_TRY(gnti_json_set_object(p->quality, "made", &made));
     GNT_TRY(gnti_json_set_int(made, "seed", (int64_t)config->seed));
     GNT_TRY(gnti_json_set_bool(made, "streamed", true));
-    if (num_passes > 0)
-        GNT_TRY(gnti_json_set_int(made, "passes", num_passes));
+    if (e->num_passes > 0) {
+        GNT_TRY(gnti_json_set_int(made, "passes", e->num_passes));
+        GNT_TRY(gnti_json_set_number(made, "pass_seconds", e->pass_seconds));
+    }
     GNT_TRY(gnti_json_set_number(made, "seconds", seconds));
 done:
     return st;
@@ -262,7 +271,8 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
     gnti_cut_targets *t = NULL;
     gnti_quality *q = NULL;
     gnti_partition *p = NULL;
-    int32_t *chunk_of = NULL, num_passes = 0;
+    effort e = { 0, 0.0 };
+    int32_t *chunk_of = NULL;
     int64_t *origin = NULL;
     const double begin = gnti_clock_seconds();
 
@@ -271,7 +281,7 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
     GNT_TRY(check_config(config));
     GNT_TRY(gnti_arc_stream_open(dataset_path, &stream));
     GNT_TRY(gnti_alloc_array(&chunk_of, gnti_arc_stream_get_facts(stream)->num_nodes));
-    GNT_TRY(make_vector(stream, config, &t, chunk_of, &num_passes));
+    GNT_TRY(make_vector(stream, config, &t, chunk_of, &e));
     GNT_TRY(measure(stream, config->split, chunk_of, t->num_chunks, &q));
     GNT_TRY(gnti_arc_stream_read_origin(stream, &origin));
     GNT_TRY(gnti_vector_to_source(gnti_arc_stream_get_facts(stream)->num_nodes, origin, &chunk_of));
@@ -280,7 +290,7 @@ gnt_status gnti_partition_stream(const char *dataset_path, const gnti_partition_
     chunk_of = NULL; /* handed over */
     memcpy(p->graph_sha256, gnti_arc_stream_get_facts(stream)->source_sha256, sizeof p->graph_sha256);
     GNT_TRY(gnti_quality_to_json(q, &p->quality));
-    GNT_TRY(add_notes(p, config, num_passes, gnti_clock_seconds() - begin));
+    GNT_TRY(add_notes(p, config, &e, gnti_clock_seconds() - begin));
     *out = p;
     p = NULL;
 done:
