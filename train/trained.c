@@ -145,8 +145,8 @@ done:
     return st;
 }
 
-/* The block to use: best weights where a member has them, its last ones else. best.h5 has but one. */
-static int choose_block(gnti_checkpoint *cp)
+/* best.h5 has but one block. */
+int gnti_trained_best_block(gnti_checkpoint *cp)
 {
     const gnti_member *members = (const gnti_member *)cp->members;
 
@@ -177,7 +177,7 @@ static gnt_status compute(gnt_context *ctx, bool keep_hidden, gnti_trained *t)
 
     GNT_TRY(gnti_model_features_make(&t->data->x, norm != NULL && strcmp(norm, "row") == 0, &t->features));
     GNT_TRY(gnti_params_create(t->model, gnti_context_device(ctx), t->num_members, 0, &t->params));
-    GNT_TRY(gnti_checkpoint_put_block(t->cp, choose_block(t->cp), -1, t->params, t->num_members,
+    GNT_TRY(gnti_checkpoint_put_block(t->cp, gnti_trained_best_block(t->cp), -1, t->params, t->num_members,
                                       GNTI_BLOCK_WEIGHTS));
     config.params = t->params;
     config.x = &t->features.x;

@@ -21,6 +21,9 @@ typedef struct gnti_trained {
 /* The file that RUN, RUN/seed-S, best.h5 or a checkpoint stands for, read. */
 gnt_status gnti_trained_checkpoint(const char *run, gnti_checkpoint **out);
 
+/* The block of its best weights (GNTI_CP_*), completed by the last ones of members that have no best ones. */
+int gnti_trained_best_block(gnti_checkpoint *cp);
+
 /* Makes all of it and runs the model once, all members at their best weights. data NULL: the one of the run; ERR_FORMAT
  * when that has changed, or when a given one does not fit. */
 gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, bool keep_hidden,

@@ -230,6 +230,15 @@ GNT_API const gnt_option *gntx_predict_option_table(void);
 GNT_API gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
                                 const char *out_path, gntx_json **report);
 
+/* Best weights for other tools (safetensors). report: what was written; may be NULL. */
+typedef struct gntx_export_options {
+    int32_t format; /* safetensors */
+    int64_t seed;   /* of a run with several seeds, -1: all of them */
+} gntx_export_options;
+GNT_API const gnt_option *gntx_export_option_table(void);
+GNT_API gnt_status gntx_export(const char *run, const gntx_export_options *options, const char *out_path,
+                               gntx_json **report);
+
 #ifdef __cplusplus
 }
 #endif
