@@ -41,6 +41,7 @@ static void all_counts(parts_problem *p, const gnti_partition *partition, const 
         for (int scattered = 0; scattered < 2; scattered++) {
             const char *text;
 
+            p->strategy = (i + scattered) % 2 == 0 ? GNTI_STRATEGY_HALO : GNTI_STRATEGY_BROADCAST;
             parts_owner((uint64_t)i, partition->num_chunks, rank_counts[i], scattered != 0, owner);
             parts_run(p, partition, owner, rank_counts[i], &r);
             text = parts_differ(p, &r, &one, p->bitwise);
@@ -98,11 +99,159 @@ static void test_directed(void **state)
     run_texts(false, true, true);
 }
 
+/* ---- other data ---------------------------------------------------------------------------------------------------- */
+
+static void both_levels(parts_problem *p, const gnti_partition *partition, const char *what)
+{
+    p->bitwise = false;
+    all_counts(p, partition, what);
+    p->bitwise = true;
+    all_counts(p, partition, what);
+}
+
+static void test_evaluation(void **state)
+{
+    nn_data d;
+    gnti_partition *partition = parts_random(6, 90, CHUNKS);
+
+    (void)state;
+    nn_data_make(&d, 12, 90, 260, 7, 3, false, true);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        parts_problem p = { .data = &d, .text = texts[i], .members = 2, .evaluation = true, .steps = 1 };
+
+        both_levels(&p, partition, "evaluation");
+    }
+    gnti_partition_free(&partition);
+    nn_data_free(&d);
+}
+
+static void test_sparse_features(void **state)
+{
+    nn_data d;
+    gnti_partition *partition = parts_random(7, 90, CHUNKS);
+
+    (void)state;
+    nn_data_make(&d, 13, 90, 260, 20, 3, true, false);
+    nn_data_set_sparse(&d);
+    for (int i = 0; i < 2; i++) {
+        parts_problem p = { .data = &d,
+                            .text = i == 0 ? "gcn:8:dropout=0.3, gcn" : "net:kind=sage:hidden=8:drop=0.3",
+                            .members = 3,
+                            .block_members = 1, /* several blocks of members */
+                            .sparse = true,
+                            .steps = 3,
+                            .lr = 0.05f };
+
+        both_levels(&p, partition, "sparse features");
+    }
+    gnti_partition_free(&partition);
+    nn_data_free(&d);
+}
+
+/* Degrees are those of the training graph; chunks may be left without a row. */
+static void test_inductive(void **state)
+{
+    int64_t nodes[90], count = 0;
+    nn_data d;
+    gnti_partition *partition = parts_random(8, 90, CHUNKS);
+
+    (void)state;
+    nn_data_make(&d, 14, 90, 400, 7, 3, true, false);
+    for (int64_t i = 0; i < 90; i++)
+        if (i % 3 != 0 && partition->chunk_of[i] != 4)
+            nodes[count++] = i;
+    for (size_t i = 0; i < 4; i++) {
+        parts_problem p = { .data = &d,
+                            .text = texts[i],
+                            .members = 1,
+                            .nodes = nodes,
+                            .num_nodes = count,
+                            .steps = 3,
+                            .lr = 0.05f };
+
+        both_levels(&p, partition, "inductive");
+    }
+    gnti_partition_free(&partition);
+    nn_data_free(&d);
+}
+
+/* Ranks without a training node, and a rank that owns nothing. */
+static void test_lopsided(void **state)
+{
+    nn_data d;
+    gnti_partition *partition = parts_random(9, 90, CHUNKS);
+    int32_t owner[CHUNKS];
+
+    (void)state;
+    nn_data_make(&d, 15, 90, 300, 7, 3, true, false);
+    for (int64_t i = 0; i < 90; i++)
+        d.weight[i] = partition->chunk_of[i] < CHUNKS / 4 && i % 2 == 0 ? 1.0f : 0.0f;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int bitwise = 0; bitwise < 2; bitwise++) {
+            parts_problem p = { .data = &d,
+                                .text = texts[i],
+                                .members = 1,
+                                .bitwise = bitwise != 0,
+                                .steps = 3,
+                                .lr = 0.05f,
+                                .context = make_context };
+            parts_result one = { 0 }, r = { 0 };
+            const char *text;
+
+            all_counts(&p, partition, "few training nodes");
+            parts_owner(1, CHUNKS, 1, false, owner);
+            parts_run(&p, partition, owner, 1, &one);
+            for (int32_t c = 0; c < CHUNKS; c++)
+                owner[c] = c < 5 ? 0 : 3; /* ranks 1 and 2 own nothing */
+            parts_run(&p, partition, owner, 4, &r);
+            text = parts_differ(&p, &r, &one, p.bitwise);
+            if (text != NULL)
+                fail_msg("'%s' with two empty ranks: %s", p.text, text);
+            parts_result_free(&one);
+            parts_result_free(&r);
+        }
+    gnti_partition_free(&partition);
+    nn_data_free(&d);
+}
+
+/* Hubs of more than 4096 neighbours are cut between pieces, not between ranks. */
+static void test_hub(void **state)
+{
+    enum { NODES = 5000 };
+    nn_data d;
+    gnti_arc_list arcs = { .num_arcs = 2 * NODES };
+    gnti_partition *partition = parts_random(10, NODES, CHUNKS);
+    parts_problem p = { .data = &d, .text = "gcn:4, gcn", .members = 1, .steps = 2, .lr = 0.05f };
+
+    (void)state;
+    gnt_assert_ok(gnti_alloc_array(&arcs.source, arcs.num_arcs));
+    gnt_assert_ok(gnti_alloc_array(&arcs.target, arcs.num_arcs));
+    for (int64_t i = 0; i < NODES; i++) {
+        arcs.source[i] = i;
+        arcs.target[i] = i % 7 == 0 ? 11 : 7;
+        arcs.source[NODES + i] = i;
+        arcs.target[NODES + i] = (i * 31 + 5) % NODES;
+    }
+    nn_data_from_arcs(&d, NODES, &arcs, true, 5, 3);
+    gnt_test_fill(d.dense, NODES * 5, 3);
+    for (int64_t i = 0; i < NODES; i++) {
+        d.labels[i] = (int32_t)(i % 3);
+        d.weight[i] = i % 4 == 0 ? 1.0f : 0.0f;
+    }
+    both_levels(&p, partition, "hub");
+    gnti_free(arcs.source);
+    gnti_free(arcs.target);
+    gnti_partition_free(&partition);
+    nn_data_free(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_undirected),
-        cmocka_unit_test(test_directed),
+        cmocka_unit_test(test_undirected), cmocka_unit_test(test_directed),
+        cmocka_unit_test(test_evaluation), cmocka_unit_test(test_sparse_features),
+        cmocka_unit_test(test_inductive),  cmocka_unit_test(test_lopsided),
+        cmocka_unit_test(test_hub),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
