@@ -29,6 +29,7 @@ typedef struct cli_verb {
     const char *examples[CLI_MAX_EXAMPLES];
     int min_arguments, max_arguments; /* max < 0: any number */
     cli_section sections[CLI_MAX_SECTIONS];
+    bool ranks; /* processes of mpirun or srun are ranks of one call; else they are refused */
     gnt_status (*run)(cli_call *call);
 } cli_verb;
 
@@ -84,6 +85,7 @@ const char *cli_value_name(const gnt_option *row); /* "N", "TEXT", "WORD", "" fo
 
 /* ---- output.c: facts on stdout, words on stderr ---- */
 void cli_set_call(const cli_call *call);                /* whose --quiet and --json hold */
+void cli_set_silent(bool silent);                       /* a rank that leaves talking to the first one */
 void cli_say(const char *format, ...) GNT_PRINTF(1, 2); /* not with --quiet */
 void cli_warn(const char *format, ...) GNT_PRINTF(1, 2);
 /* The newest error of the library, with what helps to go on; answers the exit code. */
@@ -108,8 +110,10 @@ typedef struct cli_machine {
 const gnt_option *cli_machine_table(void);
 /* The same with --devices, for verbs that run on one; the trainer has a --devices of its own. */
 const gnt_option *cli_device_table(void);
-/* deterministic: "off", "run" or "bitwise"; NULL: the library's choice. */
-gnt_status cli_context_create(const cli_machine *machine, const char *deterministic, gnt_context **out);
+/* deterministic: "off", "run" or "bitwise"; NULL: the library's choice. ranks: processes of mpirun or srun become ranks, of
+ * which the first alone speaks; else they are refused. */
+gnt_status cli_context_create(const cli_machine *machine, const char *deterministic, bool ranks,
+                              gnt_context **out);
 
 /* ---- output option of verbs that write one file ---- */
 typedef struct cli_output {

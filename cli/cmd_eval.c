@@ -70,7 +70,7 @@ static gnt_status run(cli_call *call)
     gnt_context *ctx = NULL;
     gntx_json *facts = NULL;
 
-    GNT_TRY(cli_context_create(cli_options_of(call, 1), NULL, &ctx));
+    GNT_TRY(cli_context_create(cli_options_of(call, 1), NULL, false, &ctx));
     GNT_TRY(gntx_eval(ctx, call->arguments[0], o->data, &facts));
     if (call->common.json) {
         GNT_TRY(cli_print_facts(facts));

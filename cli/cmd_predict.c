@@ -11,7 +11,7 @@ static gnt_status run(cli_call *call)
     gntx_json *report = NULL;
 
     GNT_TRY(cli_require_output(output));
-    GNT_TRY(cli_context_create(cli_options_of(call, 2), NULL, &ctx));
+    GNT_TRY(cli_context_create(cli_options_of(call, 2), NULL, false, &ctx));
     GNT_TRY(gntx_predict(ctx, call->arguments[0], options, output->output, &report));
     GNT_TRY(cli_print_facts(report));
 done:

@@ -76,7 +76,7 @@ static gnt_status run_epochs(const cli_call *call, const cli_setup *s, gnt_train
     cli_stop_begin(tr);
     cli_progress_begin(&progress, gntx_trainer_epochs_done(tr), s->trainer->epochs);
     while (gnt_trainer_next(tr, &stats))
-        if (!call->common.quiet)
+        if (!call->common.quiet && gntx_context_rank(s->ctx) == 0)
             cli_progress_show(&progress, &stats);
     cli_progress_end(&progress);
     st = gnt_trainer_status(tr);
@@ -123,5 +123,6 @@ const cli_verb cmd_train = {
     .min_arguments = 1,
     .max_arguments = 1,
     .sections = CLI_SETUP_SECTIONS,
+    .ranks = true,
     .run = run,
 };

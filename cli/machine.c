@@ -51,7 +51,8 @@ done:
     return st;
 }
 
-gnt_status cli_context_create(const cli_machine *machine, const char *deterministic, gnt_context **out)
+gnt_status cli_context_create(const cli_machine *machine, const char *deterministic, bool ranks,
+                              gnt_context **out)
 {
     gnt_status st = GNT_OK;
     gnt_context *ctx = NULL;
@@ -60,12 +61,13 @@ gnt_status cli_context_create(const cli_machine *machine, const char *determinis
     for (const gnt_option *o = machine_options; !cli_is_end(o); o++)
         if (o->kind == GNT_OPTION_KIND_WORD)
             GNT_TRY(gntx_option_get(o, machine, isa, sizeof isa));
-    if (snprintf(settings, sizeof settings, "device=%s;threads=%lld;isa=%s%s%s",
-                 machine->devices != NULL ? machine->devices : "auto", (long long)machine->threads, isa,
-                 deterministic == NULL ? "" : ";deterministic=",
+    if (snprintf(settings, sizeof settings, "device=%s;launch=%s;threads=%lld;isa=%s%s%s",
+                 machine->devices != NULL ? machine->devices : "auto", ranks ? "auto" : "single",
+                 (long long)machine->threads, isa, deterministic == NULL ? "" : ";deterministic=",
                  deterministic == NULL ? "" : deterministic) >= (int)sizeof settings)
         return gntx_fail(GNT_ERR_USAGE, "--devices has %zu letters", strlen(machine->devices));
     GNT_TRY(gnt_context_create(settings, &ctx));
+    cli_set_silent(gntx_context_rank(ctx) != 0);
     GNT_TRY(load_plugins(ctx, machine->plugin));
     *out = ctx;
     ctx = NULL;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 static const cli_call *g_call; /* of this process; the command runs one verb */
+static bool is_silent;
 
 void cli_set_call(const cli_call *call)
 {
@@ -33,11 +34,16 @@ bool cli_use_color(void)
     return (no_color == NULL || no_color[0] == '\0') && cli_is_terminal();
 }
 
+void cli_set_silent(bool silent)
+{
+    is_silent = silent;
+}
+
 void cli_say(const char *format, ...)
 {
     va_list args;
 
-    if (g_call != NULL && g_call->common.quiet)
+    if (is_silent || (g_call != NULL && g_call->common.quiet))
         return;
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -57,7 +63,7 @@ void cli_warn(const char *format, ...)
 {
     va_list args;
 
-    if (g_call != NULL && g_call->common.quiet)
+    if (is_silent || (g_call != NULL && g_call->common.quiet))
         return;
     label("33", "warning");
     va_start(args, format);
@@ -230,6 +236,8 @@ gnt_status cli_print_facts(const gntx_json *facts)
     gnt_status st = GNT_OK;
     char *json = NULL;
 
+    if (is_silent)
+        return GNT_OK;
     if (g_call != NULL && g_call->common.json) {
         GNT_TRY(gntx_json_print(facts, true, &json));
         printf("%s\n", json);

@@ -41,7 +41,7 @@ gnt_status cli_setup_create(cli_call *call, cli_setup *out)
     out->trainer->struct_size = sizeof *out->trainer;
     GNT_TRY(deterministic_word(call, word));
     GNT_TRY(cli_context_create(cli_options_of(call, CLI_SETUP_MACHINE),
-                               strcmp(word, "auto") == 0 ? NULL : word, &out->ctx));
+                               strcmp(word, "auto") == 0 ? NULL : word, call->verb->ranks, &out->ctx));
     GNT_TRY(gnt_dataset_open(out->ctx, call->arguments[0], &out->data));
     GNT_TRY(gnt_model_create_with(out->data, model->model, config, &out->model));
 done:

@@ -2,6 +2,8 @@
 /* The context: one device, the registered layers, opened plug-ins. Settings are "key=value" pairs joined by ';', read by
  * the same option table as everything else.
  */
+#include <gnntrain/experimental.h>
+
 #include "base/option.h"
 #include "nn/model.h"
 
@@ -12,8 +14,10 @@
 typedef struct settings {
     char *device;
     int64_t threads;
-    int32_t isa, deterministic;
+    int32_t isa, deterministic, launch;
 } settings;
+
+enum { LAUNCH_NONE, LAUNCH_AUTO, LAUNCH_SINGLE };
 
 static const gnt_option table[] = {
     GNT_OPTION_TEXT("device", settings, device, "auto", "auto, cpu, or ref (the slow oracle)"),
@@ -22,6 +26,8 @@ static const gnt_option table[] = {
     GNT_OPTION_WORD("isa", settings, isa, 0, "auto|portable|avx2|avx512", "vector level of the CPU backend"),
     GNT_OPTION_WORD("deterministic", settings, deterministic, 1, "off|run|bitwise",
                     "how equal repeated runs are"),
+    GNT_OPTION_WORD("launch", settings, launch, 0, "none|auto|single",
+                    "auto: the processes that mpirun or srun started are ranks; single: they are refused"),
     GNT_OPTION_END,
 };
 
@@ -47,7 +53,8 @@ static gnt_status read_pair(settings *s, const char *text, size_t length)
     option = gnti_options_find(table, pair);
     nearest = option == NULL ? gnti_options_nearest(table, pair) : NULL;
     GNT_CHECK(option != NULL, GNT_ERR_USAGE, "unknown context setting '%s'%s%s%s", pair,
-              nearest != NULL ? ", did you mean '" : " (there are device, threads, isa, deterministic",
+              nearest != NULL ? ", did you mean '"
+                              : " (there are device, threads, isa, deterministic, launch",
               nearest != NULL ? nearest : "", nearest != NULL ? "'?" : ")");
     GNT_TRY(gnti_option_set(option, s, equals + 1));
 done:
@@ -65,6 +72,25 @@ static gnt_status read_settings(settings *s, const char *text)
             GNT_TRY(read_pair(s, text, length));
         text += length + (text[length] == ';');
     }
+done:
+    return st;
+}
+
+/* The processes of a launcher become ranks, or are refused where one was expected. */
+static gnt_status join_processes(gnt_context *ctx, const settings *s)
+{
+    gnt_status st = GNT_OK;
+    gnti_launch *l = &ctx->launch;
+
+    *l = (gnti_launch){ .size = 1, .local_size = 1 };
+    if (s->launch == LAUNCH_NONE)
+        return GNT_OK;
+    GNT_TRY(gnti_launch_detect(l));
+    GNT_CHECK(s->launch != LAUNCH_SINGLE || l->size == 1, GNT_ERR_USAGE,
+              "%s started %d processes but this runs as one: start it without %s", l->by, (int)l->size,
+              l->by);
+    if (l->size > 1)
+        GNT_TRY(gnti_comm_mpi_create(&ctx->processes));
 done:
     return st;
 }
@@ -88,6 +114,7 @@ gnt_status gnt_context_create(const char *text, gnt_context **out)
                                    .determinism = ctx->determinism };
     ctx->config = config;
     GNT_TRY(gnti_device_open(s.device, 0, &config, &ctx->device));
+    GNT_TRY(join_processes(ctx, &s));
     GNT_TRY(gnt_layer_register(ctx, &gnti_layer_gcn));
     GNT_TRY(gnt_layer_register(ctx, &gnti_layer_linear));
     *out = ctx;
@@ -108,6 +135,7 @@ void gnt_context_free(gnt_context **ctx)
     gnti_free((*ctx)->plugins);
     gnti_free((*ctx)->layers);
     gnti_device_close(&(*ctx)->device);
+    gnti_comm_free(&(*ctx)->processes);
     gnti_free(*ctx);
     *ctx = NULL;
 }
@@ -176,4 +204,19 @@ gnti_determinism gnti_context_determinism(const gnt_context *ctx)
 const gnti_device_config *gnti_context_device_config(const gnt_context *ctx)
 {
     return &ctx->config;
+}
+
+gnti_comm *gnti_context_processes(const gnt_context *ctx)
+{
+    return ctx->processes;
+}
+
+const gnti_launch *gnti_context_launch(const gnt_context *ctx)
+{
+    return &ctx->launch;
+}
+
+int32_t gntx_context_rank(const gnt_context *ctx)
+{
+    return ctx != NULL ? ctx->launch.rank : 0;
 }

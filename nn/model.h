@@ -71,6 +71,8 @@ struct gnt_context {
     gnti_context_head head; /* first: base/objects.h */
     gnt_device *device;
     gnti_device_config config; /* what it was opened with: further ranks' devices are opened alike */
+    gnti_launch launch;
+    gnti_comm *processes; /* NULL: this one alone */
     gnti_determinism determinism;
     int32_t num_threads; /* asked for, else the cores there are: for predictions */
     const gnt_layer_class **layers;

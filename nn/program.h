@@ -208,6 +208,9 @@ gnt_status gnti_program_explain(const gnti_program *p, bool json, char **out);
 /* The device of a context, what it was opened with, and its determinism level. */
 gnt_device *gnti_context_device(gnt_context *ctx);
 const gnti_device_config *gnti_context_device_config(const gnt_context *ctx);
+/* The processes of an MPI launch, NULL when this one is alone; and how they were started. */
+gnti_comm *gnti_context_processes(const gnt_context *ctx);
+const gnti_launch *gnti_context_launch(const gnt_context *ctx);
 gnti_determinism gnti_context_determinism(const gnt_context *ctx);
 
 #endif

@@ -14,41 +14,23 @@ static const gnti_chunk_rates plain_rates = {
     .arc_seconds = 4e-9, .row_seconds = 4e-8, .bytes_per_row = 1024.0, .bytes_per_arc = 8.0
 };
 
-static gnt_status check_processes(const gnt_trainer_config *config, const gnti_job *job)
+gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnti_job *job)
 {
     gnt_status st = GNT_OK;
-    const bool given =
-        config->devices != NULL && config->devices[0] != 0 && strcmp(config->devices, "auto") != 0;
 
-    if (job->processes->size == 1)
-        return GNT_OK;
-    GNT_CHECK(!given || job->place.size == job->processes->size, GNT_ERR_USAGE,
-              "devices '%s' are %d but %d processes were started: start as many, or leave --devices out",
-              config->devices, (int)job->place.size, (int)job->processes->size);
-done:
-    return st;
-}
-
-gnt_status gnti_job_open(const gnt_trainer_config *config, gnti_job *job)
-{
-    gnt_status st = GNT_OK;
-    const bool given =
-        config->devices != NULL && config->devices[0] != 0 && strcmp(config->devices, "auto") != 0;
-
-    GNT_TRY(gnti_comm_self_create(&job->processes));
+    if (gnti_context_processes(ctx) != NULL)
+        GNT_TRY(gnti_comm_split(gnti_context_processes(ctx), 0, gnti_context_processes(ctx)->rank,
+                                &job->processes));
+    else
+        GNT_TRY(gnti_comm_self_create(&job->processes));
     job->processes->time_limit = config->wait_limit;
     GNT_TRY(gnti_device_specs_parse(config->devices, &job->place.specs, &job->place.size));
-    GNT_TRY(check_processes(config, job));
+    GNT_TRY(gnti_launch_check_devices(gnti_context_launch(ctx), job->place.size));
     job->place.num_local = job->place.size;
     if (job->processes->size > 1) {
-        if (!given) {
-            gnti_free(job->place.specs);
-            job->place.specs = NULL;
-            GNT_TRY(gnti_device_specs_parse("1", &job->place.specs, &job->place.size));
-            GNT_TRY(gnti_realloc_array(&job->place.specs, job->processes->size));
-            for (int32_t i = 1; i < job->processes->size; i++)
-                job->place.specs[i] = job->place.specs[0];
-        }
+        GNT_TRY(gnti_realloc_array(&job->place.specs, job->processes->size));
+        for (int32_t i = job->place.size; i < job->processes->size; i++)
+            job->place.specs[i] = job->place.specs[0];
         job->place.size = job->processes->size;
         job->place.first = job->processes->rank;
         job->place.num_local = 1;
@@ -234,11 +216,12 @@ gnt_status gnti_job_open_device(const gnti_job *job, gnt_context *ctx, int32_t r
     }
     if (spec->threads > 0)
         config.num_threads = spec->threads;
-    else if (config.num_threads > 0)
+    else if (config.num_threads > 0) /* of this process */
         config.num_threads =
-            config.num_threads / job->place.num_local > 1 ? config.num_threads / job->place.num_local : 1;
+            config.num_threads > job->place.num_local ? config.num_threads / job->place.num_local : 1;
     else
-        GNT_TRY(gnti_team_threads(0, job->place.num_local, &config.num_threads));
+        GNT_TRY(gnti_team_threads(0, job->place.num_local * gnti_context_launch(ctx)->local_size,
+                                  &config.num_threads));
     config.memory_limit = spec->memory;
     GNT_TRY(gnti_device_open(spec->backend, 0, &config, out));
 done:

@@ -29,7 +29,7 @@ typedef struct gnti_job {
 } gnti_job;
 
 /* Zeroed before use. Devices and processes: ERR_USAGE when they do not fit each other, with both numbers. */
-gnt_status gnti_job_open(const gnt_trainer_config *config, gnti_job *job);
+gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnti_job *job);
 void gnti_job_close(gnti_job *job);
 
 /* The partition: config->partition, else RUN/partition.part.h5 when it is there, else one that is made now (and kept there)
