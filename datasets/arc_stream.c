@@ -320,7 +320,7 @@ gnt_status gnti_arc_stream_read_train(gnti_arc_stream *s, const char *split, uin
     }
     GNT_TRY(gnti_dataset_create(NULL, s->facts.num_nodes, &d));
     GNT_TRY(gnti_strdup(&d->path, gnti_h5_path(s->file)));
-    GNT_TRY(gnti_dataset_read_splits(s->file, d));
+    GNT_TRY(gnti_dataset_read_splits(s->file, true, d));
     if (split == NULL && gnti_dataset_find_split(d, NULL, &chosen) != GNT_OK)
         goto done; /* several, none of them public: no training nodes are told apart */
     if (split != NULL)

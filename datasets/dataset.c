@@ -100,6 +100,7 @@ void gnt_dataset_free(gnt_dataset **data)
         gnti_array_free(&d->arrays[i]);
     gnti_free(d->arrays);
     gnti_free(d->chunks.first);
+    gnti_free(d->header);
     gnti_free(d->provenance);
     gnti_free(d);
     *data = NULL;
@@ -218,6 +219,8 @@ int64_t gnt_dataset_num_nodes(const gnt_dataset *data)
 
 int64_t gnt_dataset_num_arcs(const gnt_dataset *data)
 {
+    if (data->header != NULL)
+        return data->header->num_arcs;
     return data->graph != NULL ? data->graph->num_arcs : 0;
 }
 

@@ -78,6 +78,15 @@ typedef struct gnti_chunk_order {
     char graph_sha256[65];     /* of the dataset that was cut, which the partition states too */
 } gnti_chunk_order;
 
+/* What a file says of the arrays that were left in it. */
+typedef struct gnti_dataset_header {
+    int64_t num_arcs;
+    int64_t num_entries; /* of sparse features */
+    bool weighted;       /* weights are stored; they may all be 1 */
+    bool has_loops;      /* true where the file does not say */
+    bool sparse_x;
+} gnti_dataset_header;
+
 struct gnt_dataset {
     gnt_context *ctx;
     gnti_objects *objects; /* counts of its context */
@@ -93,6 +102,9 @@ struct gnt_dataset {
     int64_t num_splits;
     gnti_array *arrays;
     int64_t num_arrays;
+    /* A header alone (gnti_dataset_read_header): graph, rows of x and y, ids, lists of splits and carried arrays are still in
+     * the file, all counts are right. NULL: everything is in memory. */
+    gnti_dataset_header *header;
     gnti_chunk_order chunks; /* kept by copies, lost by subgraphs and permutations */
     char *provenance;        /* JSON text */
     char uuid[40], graph_sha256[65], content_sha256[65];
@@ -148,6 +160,11 @@ gnt_status gnti_dataset_sums(const gnt_dataset *data, char graph_hex[65], char c
 /* The file of gnt_dataset_open and gnt_dataset_save. */
 gnt_status gnti_dataset_read(gnt_context *ctx, const char *path, gnt_dataset **out);
 gnt_status gnti_dataset_write(const gnt_dataset *data, const char *path);
+
+/* Counts, widths, kinds, class names, splits by name and size, sums: enough for a model, an estimate, a rank that loads its own
+ * rows. Time and memory do not grow with the file. get_header answers the same facts of a dataset in memory. */
+gnt_status gnti_dataset_read_header(gnt_context *ctx, const char *path, gnt_dataset **out);
+void gnti_dataset_get_header(const gnt_dataset *data, gnti_dataset_header *out);
 
 /* The split of that name; NULL: "public" or the only one. ERR_USAGE lists the names there are. */
 gnt_status gnti_dataset_find_split(const gnt_dataset *data, const char *name, const gnti_split **out);

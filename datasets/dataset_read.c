@@ -187,8 +187,7 @@ done:
     return st;
 }
 
-/* A count that the file states as well must be the one we found. */
-static gnt_status check_count(const gnti_h5 *file, const char *attribute, int64_t found)
+gnt_status gnti_dataset_check_count(const gnti_h5 *file, const char *attribute, int64_t found)
 {
     gnt_status st = GNT_OK;
     int64_t stated = found;
@@ -213,8 +212,8 @@ static gnt_status read_graph(const gnti_h5 *file, gnt_dataset **out, int64_t **o
     GNT_CHECK(g->num_rows == g->num_cols, GNT_ERR_FORMAT,
               "'/graph/adj' of file '%s' is %lld x %lld, expected a square", gnti_h5_path(file),
               (long long)g->num_rows, (long long)g->num_cols);
-    GNT_TRY(check_count(file, "num_nodes", g->num_rows));
-    GNT_TRY(check_count(file, "num_arcs", g->num_arcs));
+    GNT_TRY(gnti_dataset_check_count(file, "num_nodes", g->num_rows));
+    GNT_TRY(gnti_dataset_check_count(file, "num_arcs", g->num_arcs));
     GNT_TRY(check_csr(file, "/graph/adj", g, &canonical));
     *num_stored = g->num_arcs;
     if (!canonical)
@@ -322,7 +321,6 @@ static gnt_status read_classes(const gnti_h5 *file, gnt_dataset *d)
     int32_t most = -1;
     bool found;
 
-    y->kind = GNT_LABELS_CLASS;
     GNT_TRY(gnti_alloc_array(&y->class_of, d->num_nodes));
     GNT_TRY(gnti_h5_read_i32(file, "/nodes/y", d->num_nodes, y->class_of));
     GNT_TRY(gnti_h5_get_int(file, "/nodes/y", "num_classes", &found, &y->num_classes));
@@ -332,6 +330,15 @@ static gnt_status read_classes(const gnti_h5 *file, gnt_dataset *d)
         y->num_classes = (int64_t)most + 1;
 done:
     return st;
+}
+
+gnt_label_kind gnti_dataset_kind_of_labels(const gnti_h5_info *info)
+{
+    const int64_t width = info->dims[1] * info->dims[2] * info->dims[3];
+
+    if (info->type == GNTI_H5_INT && (info->rank < 2 || (width == 1 && info->item_bytes > 1)))
+        return GNT_LABELS_CLASS;
+    return info->type == GNTI_H5_INT ? GNT_LABELS_MULTI : GNT_LABELS_REGRESSION;
 }
 
 static gnt_status read_labels(const gnti_h5 *file, gnt_dataset *d)
@@ -349,21 +356,21 @@ static gnt_status read_labels(const gnti_h5 *file, gnt_dataset *d)
               "'/nodes/y' of file '%s' holds texts: store class numbers and their names in '/nodes/classes'",
               gnti_h5_path(file));
     width = info.dims[1] * info.dims[2] * info.dims[3];
-    if (info.type == GNTI_H5_INT && (info.rank < 2 || (width == 1 && info.item_bytes > 1))) {
+    y->kind = gnti_dataset_kind_of_labels(&info);
+    if (y->kind == GNT_LABELS_CLASS) {
         GNT_TRY(read_classes(file, d));
         return GNT_OK;
     }
     GNT_CHECK(width <= INT32_MAX, GNT_ERR_FORMAT, "'/nodes/y' of file '%s' has %lld columns",
               gnti_h5_path(file), (long long)width);
     GNT_TRY(gnti_array_bytes((void **)(void *)&y->rows, d->num_nodes * width, sizeof(float), false));
-    y->kind = info.type == GNTI_H5_INT ? GNT_LABELS_MULTI : GNT_LABELS_REGRESSION;
     y->num_classes = width;
     GNT_TRY(gnti_h5_read_floats(file, "/nodes/y", d->num_nodes, width, y->rows));
 done:
     return st;
 }
 
-static gnt_status read_names(const gnti_h5 *file, gnt_dataset *d)
+gnt_status gnti_dataset_read_names(const gnti_h5 *file, gnt_dataset *d)
 {
     gnt_status st = GNT_OK;
     char **names = NULL;
@@ -419,6 +426,17 @@ done:
     return st;
 }
 
+gnt_status gnti_dataset_read_marks(const gnti_h5 *file, gnt_dataset *d)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(read_mark(file, "uuid", d->uuid, sizeof d->uuid));
+    GNT_TRY(read_mark(file, "graph_sha256", d->graph_sha256, sizeof d->graph_sha256));
+    GNT_TRY(read_mark(file, "content_sha256", d->content_sha256, sizeof d->content_sha256));
+done:
+    return st;
+}
+
 static gnt_status read_all(const gnti_h5 *file, gnt_dataset **out)
 {
     gnt_status st = GNT_OK;
@@ -429,15 +447,13 @@ static gnt_status read_all(const gnti_h5 *file, gnt_dataset **out)
     GNT_TRY(read_graph(file, &d, &origin, &num_stored));
     GNT_TRY(read_features(file, d));
     GNT_TRY(read_labels(file, d));
-    GNT_TRY(read_names(file, d));
+    GNT_TRY(gnti_dataset_read_names(file, d));
     GNT_TRY(read_ids(file, d));
     GNT_TRY(gnti_dataset_read_arrays(file, origin, num_stored, d));
-    GNT_TRY(gnti_dataset_read_splits(file, d));
+    GNT_TRY(gnti_dataset_read_splits(file, true, d));
     GNT_TRY(gnti_chunk_order_read(file, d->num_nodes, &d->chunks));
     GNT_TRY(gnti_dataset_read_provenance(file, d));
-    GNT_TRY(read_mark(file, "uuid", d->uuid, sizeof d->uuid));
-    GNT_TRY(read_mark(file, "graph_sha256", d->graph_sha256, sizeof d->graph_sha256));
-    GNT_TRY(read_mark(file, "content_sha256", d->content_sha256, sizeof d->content_sha256));
+    GNT_TRY(gnti_dataset_read_marks(file, d));
     st = gnti_dataset_validate(d);
     if (st != GNT_OK) {
         gnti_error_prefix("file '%s': ", gnti_h5_path(file));

@@ -199,7 +199,7 @@ done:
     return st;
 }
 
-static gnt_status read_part(const gnti_h5 *file, const char *path, int64_t limit, int64_t **nodes,
+static gnt_status read_part(const gnti_h5 *file, const char *path, int64_t limit, bool lists, int64_t **nodes,
                             int64_t *num)
 {
     gnt_status st = GNT_OK;
@@ -207,25 +207,31 @@ static gnt_status read_part(const gnti_h5 *file, const char *path, int64_t limit
     int64_t width;
 
     if (gnti_h5_kind_of(file, path) != GNTI_H5_DATASET)
-        return gnti_alloc_array(nodes, 0);
+        return lists ? gnti_alloc_array(nodes, 0) : GNT_OK;
     GNT_TRY(gnti_h5_expect(file, path, -1, -1, &info));
     width = info.dims[1] * info.dims[2] * info.dims[3];
     if ((info.type == GNTI_H5_FLOAT || (info.type == GNTI_H5_INT && info.item_bytes == 1)) && info.rank > 0 &&
         info.dims[0] == limit && width > 0) {
         GNT_TRY(read_mask(file, path, limit, width, nodes, num));
+        if (!lists) {
+            gnti_free(*nodes);
+            *nodes = NULL;
+        }
         return GNT_OK;
     }
     GNT_CHECK(info.num_values <= limit, GNT_ERR_FORMAT, "'%s' of file '%s' lists %lld of %lld nodes", path,
               gnti_h5_path(file), (long long)info.num_values, (long long)limit);
+    *num = info.num_values;
+    if (!lists)
+        return GNT_OK;
     GNT_TRY(gnti_alloc_array(nodes, info.num_values));
     GNT_TRY(gnti_h5_read_i64(file, path, info.num_values, *nodes));
-    *num = info.num_values;
     qsort(*nodes, (size_t)*num, sizeof **nodes, compare_i64);
 done:
     return st;
 }
 
-static gnt_status read_split(const gnti_h5 *file, const char *name, int64_t limit, gnti_split *s)
+static gnt_status read_split(const gnti_h5 *file, const char *name, int64_t limit, bool lists, gnti_split *s)
 {
     static const char *const parts[] = { "train", "valid", "test" };
     gnt_status st = GNT_OK;
@@ -243,13 +249,13 @@ static gnt_status read_split(const gnti_h5 *file, const char *name, int64_t limi
     s->inductive = inductive != 0;
     for (int part = 0; part < 3; part++) {
         snprintf(path, sizeof path, "%s/%s", group, parts[part]);
-        GNT_TRY(read_part(file, path, limit, &s->nodes[part], &s->num_nodes[part]));
+        GNT_TRY(read_part(file, path, limit, lists, &s->nodes[part], &s->num_nodes[part]));
     }
 done:
     return st;
 }
 
-gnt_status gnti_dataset_read_splits(const gnti_h5 *file, gnt_dataset *d)
+gnt_status gnti_dataset_read_splits(const gnti_h5 *file, bool lists, gnt_dataset *d)
 {
     gnt_status st = GNT_OK;
     const int64_t limit = gnti_dataset_splits_graphs(d) ? gnti_dataset_num_graphs(d) : d->num_nodes;
@@ -264,7 +270,7 @@ gnt_status gnti_dataset_read_splits(const gnti_h5 *file, gnt_dataset *d)
         snprintf(path, sizeof path, "/splits/%s", names[i]);
         if (gnti_h5_kind_of(file, path) != GNTI_H5_GROUP)
             continue;
-        GNT_TRY(read_split(file, names[i], limit, &split));
+        GNT_TRY(read_split(file, names[i], limit, lists, &split));
         GNT_TRY(gnti_dataset_take_split(d, &split));
     }
 done:

@@ -173,7 +173,7 @@ done:
     return st;
 }
 
-static gnt_status write_split(gnti_h5 *file, const gnti_split *s)
+static gnt_status write_split(gnti_h5 *file, const int64_t *origin, const gnti_split *s)
 {
     static const char *const parts[] = { "train", "valid", "test" };
     gnt_status st = GNT_OK;
@@ -188,7 +188,7 @@ static gnt_status write_split(gnti_h5 *file, const gnti_split *s)
     GNT_TRY(gnti_h5_set_int(file, group, "seed", (int64_t)s->seed));
     GNT_TRY(gnti_h5_set_text(file, group, "source", s->source != NULL ? s->source : ""));
     GNT_TRY(gnti_h5_set_int(file, group, "inductive", s->inductive));
-    GNT_TRY(gnti_split_sum(s, sum));
+    GNT_TRY(gnti_split_sum_imported(s, origin, sum));
     GNT_TRY(gnti_h5_set_text(file, group, "sha256", sum));
     for (int part = 0; part < 3; part++) {
         snprintf(path, sizeof path, "%s/%s", group, parts[part]);
@@ -227,9 +227,12 @@ gnt_status gnti_dataset_write(const gnt_dataset *data, const char *path)
 {
     gnt_status st = GNT_OK;
     gnti_h5 *file = NULL;
+    const int64_t *origin = NULL;
     const char *provenance = data->provenance != NULL ? data->provenance : "{}";
 
     GNT_TRY(gnti_dataset_validate(data));
+    if (!gnti_dataset_splits_graphs(data))
+        GNT_TRY(gnti_dataset_get_origin(data, &origin));
     GNT_TRY(gnti_h5_create(path, &file));
     GNT_TRY(write_heading(file, data));
     GNT_TRY(write_csr(file, "/graph/adj", data->graph));
@@ -239,7 +242,7 @@ gnt_status gnti_dataset_write(const gnt_dataset *data, const char *path)
     for (int64_t i = 0; i < data->num_arrays; i++)
         GNT_TRY(write_carried(file, &data->arrays[i]));
     for (int64_t i = 0; i < data->num_splits; i++)
-        GNT_TRY(write_split(file, &data->splits[i]));
+        GNT_TRY(write_split(file, origin, &data->splits[i]));
     GNT_TRY(gnti_chunk_order_write(file, &data->chunks));
     GNT_TRY(gnti_h5_write_texts(file, "/provenance", (char *const *)&provenance, -1));
     GNT_TRY(gnti_h5_commit(&file, NULL));
