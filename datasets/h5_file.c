@@ -253,13 +253,14 @@ static gnt_status list_names(const gnti_h5 *file, const char *path, bool attribu
     gnt_status st = GNT_OK;
     gnti_h5_names list = { .status = GNT_OK };
     herr_t went;
-    const hid_t object = H5Oopen(file->id, path, H5P_DEFAULT);
 
-    GNT_TRY_H5(object, "open");
+    /* by name, as what is read later: an object of a damaged file may have no kind and still attributes */
     if (attributes)
-        went = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, add_attribute, &list);
+        went = H5Aiterate_by_name(file->id, path, H5_INDEX_NAME, H5_ITER_INC, NULL, add_attribute, &list,
+                                  H5P_DEFAULT);
     else
-        went = H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, add_link, &list);
+        went = H5Literate_by_name(file->id, path, H5_INDEX_NAME, H5_ITER_INC, NULL, add_link, &list,
+                                  H5P_DEFAULT);
     GNT_TRY(list.status);
     GNT_TRY_H5(went, "list the members of");
     GNT_TRY(gnti_h5_check_utf8(file, path, list.names, list.num));
@@ -267,7 +268,6 @@ static gnt_status list_names(const gnti_h5 *file, const char *path, bool attribu
     *num = list.num;
     list.names = NULL;
 done:
-    gnti_h5_drop(object);
     gnti_h5_free_texts(&list.names, list.num);
     return st;
 }

@@ -23,18 +23,22 @@
 
 /* Groups may be cyclic, so depth and number of objects are bounded. A healthy file takes milliseconds, or seconds per GiB
  * in chunks: the child may use CPU_MICROSECONDS and a second more per CPU_BYTES. LIMIT_SECONDS: disks that do not answer. */
+enum { CANNOT_LIST = 3, NO_MEMORY = 4 }; /* exit codes of the child */
 enum { MAX_DEPTH = 8, MAX_OBJECTS = 1 << 20, PATH_BYTES = 1024, SLAB_BYTES = 16 << 20 };
 enum { CPU_MICROSECONDS = 400000, CPU_BYTES = 16 << 20, LIMIT_SECONDS = 600 };
 
 /* --- in the child: results do not matter, only that it comes back --- */
 
-static void walk_attributes(const gnti_h5 *file, const char *path)
+/* Fails where they cannot be listed, so that they could not be tried. */
+static gnt_status walk_attributes(const gnti_h5 *file, const char *path)
 {
     char **names = NULL;
     int64_t num = 0;
 
-    if (gnti_h5_list_attributes(file, path, &names, &num) != GNT_OK)
-        return;
+    const gnt_status st = gnti_h5_list_attributes(file, path, &names, &num);
+
+    if (st != GNT_OK)
+        return st;
     for (int64_t i = 0; i < num; i++) {
         gnti_h5_info info;
         char **texts = NULL;
@@ -53,6 +57,7 @@ static void walk_attributes(const gnti_h5 *file, const char *path)
         }
     }
     gnti_h5_free_texts(&names, num);
+    return GNT_OK;
 }
 
 /* The type that needs least conversion; no wider than 8 bytes. */
@@ -97,26 +102,31 @@ static void walk_values(const gnti_h5 *file, const char *path)
     gnti_free(slab);
 }
 
-static void walk(const gnti_h5 *file, const char *path, int depth, int64_t *num_objects)
+/* All below path. Fails where something cannot be listed: a reader that knows its name may reach it all the same. A link to
+ * nothing is fine. */
+static gnt_status walk(const gnti_h5 *file, const char *path, int depth, int64_t *num_objects)
 {
+    gnt_status st = GNT_OK;
     char **names = NULL, child[PATH_BYTES];
     int64_t num = 0;
     const gnti_h5_kind kind = gnti_h5_kind_of(file, path);
 
-    if (kind == GNTI_H5_NOTHING || ++*num_objects > MAX_OBJECTS)
-        return;
-    walk_attributes(file, path);
-    if (kind == GNTI_H5_DATASET) {
+    if (++*num_objects > MAX_OBJECTS)
+        return GNT_OK;
+    st = walk_attributes(file, path);
+    if (kind == GNTI_H5_NOTHING)
+        return depth == 0 ? GNT_ERR_FORMAT : st == GNT_ERR_NOMEM ? st : GNT_OK;
+    if (st == GNT_OK && kind == GNTI_H5_DATASET)
         walk_values(file, path);
-        return;
-    }
     gnti_alloc_poison(); /* a block that the library frees unset shall crash here */
-    if (depth >= MAX_DEPTH || gnti_h5_list(file, path, &names, &num) != GNT_OK)
-        return;
-    for (int64_t i = 0; i < num; i++)
+    if (st != GNT_OK || kind == GNTI_H5_DATASET || depth >= MAX_DEPTH)
+        return st;
+    st = gnti_h5_list(file, path, &names, &num);
+    for (int64_t i = 0; i < num && st == GNT_OK; i++)
         if ((size_t)snprintf(child, sizeof child, "%s/%s", depth > 0 ? path : "", names[i]) < sizeof child)
-            walk(file, child, depth + 1, num_objects);
+            st = walk(file, child, depth + 1, num_objects);
     gnti_h5_free_texts(&names, num);
+    return st;
 }
 
 /* Never returns. Handlers and core files of the parent have no business here. */
@@ -129,18 +139,20 @@ static void run_child(const char *path, int64_t file_bytes)
     int64_t num_objects = 0;
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     gnti_h5 *file = NULL;
+    gnt_status st = GNT_OK; /* what cannot be opened will say why */
 
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
         sigaction(deadly[i], &as_usual, NULL);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* the C library's last words are not for our user */
+    gnti_alloc_fail_at(-1); /* a failure that a test asked for is the parent's */
     setrlimit(RLIMIT_CORE, &none);
     setitimer(ITIMER_PROF, &cpu, NULL);
     if (gnti_h5_open_unfenced(path, &file) == GNT_OK) {
-        walk(file, "/", 0, &num_objects);
+        st = walk(file, "/", 0, &num_objects);
         gnti_h5_close(&file);
     }
-    _exit(0);
+    _exit(st == GNT_OK ? 0 : st == GNT_ERR_NOMEM ? NO_MEMORY : CANNOT_LIST);
 }
 
 /* --- in the parent --- */
@@ -191,6 +203,10 @@ static gnt_status probe(const char *path)
               path);
     GNT_CHECK(!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL, GNT_ERR_NOMEM,
               "reading '%s' was killed by the system: not enough memory", path);
+    GNT_CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != NO_MEMORY, GNT_ERR_NOMEM,
+              "not enough memory to look at '%s'", path);
+    GNT_CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) != CANNOT_LIST, GNT_ERR_FORMAT,
+              "'%s' is damaged: its groups or attributes cannot be listed, get or write it again", path);
     GNT_CHECK(
         !WIFSIGNALED(status) && WEXITSTATUS(status) == 0, GNT_ERR_FORMAT,
         "'%s' is damaged: the HDF5 library crashes on its structures (signal %d), get or write it again",
