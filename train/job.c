@@ -5,8 +5,14 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/option.h"
+#include "base/sha256.h"
 #include "base/team.h"
+#include "base/text.h"
+#include "train/checkpoint.h"
+#include "train/checkpoint_facts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Floats of a row and of an arc of an ordinary layer: what chunks are weighed with until rates were measured. */
@@ -42,6 +48,48 @@ gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnt
         "source clusters trains on one device without a partition, not on %d ranks: leave --devices and "
         "--partition and --chunks out, or take --source full",
         (int)job->place.size);
+done:
+    return st;
+}
+
+/* Model, data and every setting: what must be the same on all ranks. */
+static gnt_status hash_launch(const gnt_model *model, const gnt_dataset *data,
+                              const gnt_trainer_config *config, char out[GNTI_SHA256_HEX_BYTES])
+{
+    gnt_status st = GNT_OK;
+    gnti_text t = { 0 };
+    char *text = NULL, buffer[64], sha[GNTI_SHA256_HEX_BYTES];
+    const char *value = NULL;
+
+    GNT_TRY(gnti_model_sha256(model, sha));
+    gnti_text_append(&t, sha);
+    gnti_text_printf(&t, "\n%lld %s\n", (long long)data->num_nodes, data->content_sha256);
+    for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++)
+        if (gnti_trainer_table[i].kind != GNT_OPTION_KIND_END) {
+            GNT_TRY(gnti_setting_text(&gnti_trainer_table[i], config, buffer, sizeof buffer, &value));
+            gnti_text_printf(&t, "%s %s\n", gnti_trainer_table[i].name, value);
+        }
+    GNT_TRY(gnti_text_take(&t, &text));
+    GNT_TRY(gnti_sha256_of(text, strlen(text), out));
+done:
+    gnti_text_free(&t);
+    gnti_free(text);
+    return st;
+}
+
+gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt_dataset *data,
+                          const gnt_trainer_config *config)
+{
+    gnt_status st = GNT_OK;
+    char what[160], sha256[GNTI_SHA256_HEX_BYTES];
+
+    if (job->processes->size == 1)
+        return GNT_OK;
+    GNT_TRY(hash_launch(model, data, config, sha256));
+    snprintf(what, sizeof what, "gnntrain " GNT_VERSION ", model '%.40s', %lld nodes, seed %lld, %lld epochs",
+             gnti_model_text(model), (long long)data->num_nodes, (long long)config->seed,
+             (long long)config->epochs);
+    GNT_TRY(gnti_comm_check_launch(job->processes, what, sha256));
 done:
     return st;
 }
@@ -144,6 +192,9 @@ gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const
             GNT_TRY(find_partition(job, data, config, given ? config->partition : NULL, kept));
         GNT_TRY(share_partition(job));
     }
+    GNT_CHECK(job->partition != NULL || config->trace == NULL, GNT_ERR_USAGE,
+              "trace '%s' shows ranks and this run has none: give --devices, --partition or --chunks too",
+              config->trace);
     GNT_CHECK(job->partition == NULL || job->place.size <= job->partition->num_chunks, GNT_ERR_USAGE,
               "%d devices but only %d chunks: use fewer devices, or gnntrain partition --chunks %d",
               (int)job->place.size, (int)job->partition->num_chunks, (int)job->place.size);

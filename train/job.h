@@ -31,6 +31,9 @@ typedef struct gnti_job {
 /* Zeroed before use. Devices and processes: ERR_USAGE when they do not fit each other, with both numbers. */
 gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnti_job *job);
 void gnti_job_close(gnti_job *job);
+/* Before the first exchange: all processes run the same. ERR_PEER_LOST names what differs. */
+gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt_dataset *data,
+                          const gnt_trainer_config *config);
 
 /* The partition: config->partition, else RUN/partition.part.h5 when it is there, else one that is made now (and kept there)
  * when the job has more than one rank. Every process calls it. */

@@ -224,6 +224,7 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
         if (is_due(tr))
             GNT_TRY(gnti_checkpoint_save(tr));
     }
+    GNT_TRY(gnti_trainer_write_trace(tr));
     GNT_TRY(gnti_trainer_rebalance(tr));
     hand_out(&s, stats);
 done:

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+enum { TRACE_EVENTS = 1 << 15 }; /* of a rank */
+
 const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *rank)
 {
     return rank->rows != NULL ? &rank->features.x : &tr->prepared.features.x;
@@ -38,10 +40,13 @@ static gnt_status make_local(const gnt_trainer *tr, gnti_rank *rank)
     for (int64_t r = 0; r < rank->rows->num_own; r++)
         rank->weight[r] = tr->prepared.weight[rank->rows->part->ids[r]];
     GNT_TRY(gnti_alloc_array(&rank->logits, rank->rows->num_own * tr->data->y.num_classes + 1));
+    if (tr->config.trace != NULL && !tr->trace_written)
+        GNT_TRY(gnti_trace_create(TRACE_EVENTS, &rank->trace));
     rank->dist = (gnti_dist_config){ .comm = rank->comm,
                                      .strategy = (gnti_strategy)tr->config.strategy,
                                      .wire = (gnti_wire)tr->config.wire,
-                                     .clock = rank->clock };
+                                     .clock = rank->clock,
+                                     .trace = rank->trace };
 done:
     return st;
 }

@@ -151,6 +151,7 @@ static void free_rank(gnti_rank *r)
     gnti_sync_free(&r->sync);
     gnti_comm_free(&r->comm);
     gnti_virtual_free(&r->clock);
+    gnti_trace_free(&r->trace);
     if (r->owns_device)
         gnti_device_close(&r->device);
     gnti_free(r->stats);

@@ -6,6 +6,7 @@
 #ifndef GNTI_TRAIN_RANKS_H
 #define GNTI_TRAIN_RANKS_H
 
+#include "nn/trace.h"
 #include "sampler/source.h"
 #include "train/evaluator.h"
 #include "train/prepare.h"
@@ -22,6 +23,7 @@ typedef struct gnti_rank {
     gnti_model_features features; /* own rows as the model sees them; with rows */
     float *weight;                /* (own rows) loss weights; with rows */
     gnti_dist_config dist;        /* with rows */
+    gnti_trace *trace;            /* of its program, NULL: none */
     gnti_source *source;
     gnti_params *params;
     gnti_program *program;

@@ -61,7 +61,7 @@ struct gnt_trainer {
     int64_t saved_epoch, saved_step;
     bool
         newest_is_damaged; /* checkpoint.h5: the next save must not put it in the place of the sound previous one */
-    bool finished, was_complete;
+    bool finished, was_complete, trace_written;
     double *test_metric, *test_loss; /* (M) after finish */
     int64_t *confusion; /* (M, C, C) of the test nodes after finish; NULL: no or too many classes */
     double *seconds;    /* ring of GNTI_TRAIN_SECONDS_KEPT */
@@ -119,6 +119,9 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
  * Every process calls them. */
 gnt_status gnti_trainer_watch(gnt_trainer *tr);
 gnt_status gnti_trainer_rebalance(gnt_trainer *tr);
+
+/* trace_file.c: once, after the first epochs. Every process calls it. */
+gnt_status gnti_trainer_write_trace(gnt_trainer *tr);
 
 /* loop.c */
 bool gnti_trainer_stopping(gnt_trainer *tr);
