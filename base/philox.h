@@ -4,6 +4,8 @@
  * A number is a function of (member key, kind, ordinal, step, global id, column) and of nothing else. The layout of
  * the counters is a promise as strong as a file format (GNTI_PHILOX_LAYOUT): a change breaks resume.
  *   node draws  c0 = column >> 2, c1 = id low 32, c2 = kind << 28 | ordinal << 16 | id bits 32..47, c3 = step; word column & 3
+ *   arc draws   c0, c1 = low 32 of source, destination, c2 = kind << 28 | (head >> 2) << 24 | ordinal << 12 | bits 32..37 of
+ *               source << 6 | of destination, c3 = step; word head & 3. So at most 64 heads and 2^38 nodes
  *   initial     c0 = column >> 2, c1 = row, c2 = kind << 28 | bits 32..59 of h, c3 = low 32 of h, h = FNV-1a of the name
  */
 #ifndef GNTI_BASE_PHILOX_H

@@ -277,7 +277,9 @@ static double noise(gnti_virtual *v)
 
 static double speed_of(const gnti_device_spec *spec, int kind)
 {
-    return spec->speed * (kind == GNTI_OP_SPMM ? spec->spmm : kind == GNTI_OP_GEMM ? spec->gemm : 1.0);
+    return spec->speed * (kind == GNTI_OP_SPMM || kind == GNTI_OP_ATTEND ? spec->spmm
+                          : kind == GNTI_OP_GEMM                         ? spec->gemm
+                                                                         : 1.0);
 }
 
 void gnti_virtual_end(gnti_virtual *v, const gnt_stream *s)

@@ -53,6 +53,7 @@ static void free_operator(gnti_bound_operator *b)
         for (int i = 0; i < GNTI_NUM_VECTORS; i++)
             gnti_buffer_free(&b->vectors[i]);
         gnti_buffer_free(&b->ids);
+        gnti_buffer_free(&b->ids_transposed);
         gnti_graph_free(&b->transpose);
     }
     memset(b, 0, sizeof *b);
@@ -73,9 +74,8 @@ done:
 static bool needs_transpose(const gnti_program *p, int32_t adj)
 {
     for (int64_t i = 0; i < p->ir.num_nodes; i++)
-        if (p->ir.nodes[i].adj == adj &&
-            (p->ir.nodes[i].transposed || p->ir.nodes[i].op == GNTI_IR_MAX_GRAD) &&
-            (p->ir.nodes[i].op == GNTI_IR_AGGREGATE || p->ir.nodes[i].op == GNTI_IR_MAX_GRAD))
+        if (p->ir.nodes[i].adj == adj && p->ir.nodes[i].transposed &&
+            gnti_op_get_info(p->ir.nodes[i].op)->gathers != 0)
             return true;
     return false;
 }

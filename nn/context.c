@@ -116,6 +116,8 @@ gnt_status gnt_context_create(const char *text, gnt_context **out)
     GNT_TRY(gnti_device_open(s.device, 0, &config, &ctx->device));
     GNT_TRY(join_processes(ctx, &s));
     GNT_TRY(gnt_layer_register(ctx, &gnti_layer_gcn));
+    GNT_TRY(gnt_layer_register(ctx, &gnti_layer_sage));
+    GNT_TRY(gnt_layer_register(ctx, &gnti_layer_gat));
     GNT_TRY(gnt_layer_register(ctx, &gnti_layer_linear));
     *out = ctx;
     ctx = NULL;

@@ -59,6 +59,18 @@ static gnti_cost cost_of(const gnti_program *p, const gnti_node *n, const gnti_c
         c = gnti_cost_gemm(dev, rows, inner, cols * members, sizeof(float));
         break;
     }
+    case GNTI_IR_ATTEND:
+    case GNTI_IR_ATTEND_ROWS:
+    case GNTI_IR_ATTEND_COLUMNS: {
+        const int32_t scores = n->op == GNTI_IR_ATTEND        ? n->in[1]
+                               : n->op == GNTI_IR_ATTEND_ROWS ? n->in[2]
+                                                              : n->in[3];
+        const int32_t h = n->op == GNTI_IR_ATTEND_ROWS ? n->in[1] : in;
+
+        c = gnti_cost_attend(dev, rows_of(p, out), rows_of(p, h), arcs_of(p, n), row_width(p, h),
+                             row_width(p, scores), n->op != GNTI_IR_ATTEND);
+        break;
+    }
     case GNTI_IR_AGGREGATE:
     case GNTI_IR_MAX_GRAD:
     case GNTI_IR_SPARSE_MATMUL:

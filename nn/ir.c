@@ -262,6 +262,9 @@ gnt_status gnti_ir_remove_dead(gnti_ir *ir)
             n->op = GNTI_IR_NONE;
             continue;
         }
+        /* without a gradient nobody reads an attention's maxima and sums */
+        if (n->op == GNTI_IR_ATTEND && n->num_out > 1 && !needed[n->out[1]] && !ir->values[n->out[1]].keep)
+            n->num_out = 1;
         for (int k = gnti_node_reads(n, reads) - 1; k >= 0; k--)
             for (int32_t v = reads[k]; v != 0;
                  v = ir->values[v].storage == GNTI_IN_VIEW ? ir->values[v].parent : 0)

@@ -36,6 +36,10 @@ typedef enum gnti_op {
     GNTI_IR_CUSTOM_GRAD,    /* in: inputs, y, dy; out: gradients of the inputs */
     GNTI_IR_SPARSE_MATMUL,  /* CSR features (or their transpose) times in0; in1: entries after dropout */
     GNTI_IR_SPARSE_DROPOUT, /* entries of the CSR features after dropout */
+    GNTI_IR_HEAD_MASK,      /* (heads * width, heads): 1 where the row belongs to the head */
+    GNTI_IR_ATTEND,         /* in: h, s_src, s_dst; out: y, soft */
+    GNTI_IR_ATTEND_ROWS,    /* in: dy, h, s_src, s_dst, soft, y; out: ds_dst, stat */
+    GNTI_IR_ATTEND_COLUMNS, /* in: dy, stat, h, s_src; out: dh, ds_src */
     GNTI_IR_EXCHANGE,  /* halo rows of in0 come from their owners; over parts alone, made by plan_parts.c */
     GNTI_IR_SUM_RANKS, /* partial sums of a group become sums over all ranks */
     GNTI_IR_UPDATE,
@@ -134,8 +138,8 @@ typedef struct gnti_node {
     bool masked; /* the input is zero in rows outside of the loss */
     bool scaled; /* the source scale is already in the input */
     gnt_activation act;
-    float act_alpha;
-    int32_t hyper; /* of dropout */
+    float act_alpha; /* of attention: the slope */
+    int32_t hyper;   /* of dropout */
     uint32_t ordinal;
     int32_t reduce;       /* gnt_reduce_kind */
     int64_t first_column; /* of PAD */

@@ -160,6 +160,14 @@ const gnt_buffer *gnti_lower_ids(const gnti_lowering *lo, int32_t value)
     return lo->p->spaces[gnti_lower_value(lo, value)->space].ids;
 }
 
+/* A block's destinations are its first sources; a part's transpose has halo rows of its own. */
+gnti_arc_ids gnti_lower_arc_ids(const gnti_lowering *lo, const gnti_node *n)
+{
+    const gnti_bound_operator *b = &lo->p->operators[n->adj];
+
+    return (gnti_arc_ids){ b->ids, n->transposed && b->ids_transposed != NULL ? b->ids_transposed : b->ids };
+}
+
 gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t ordinal, int32_t value)
 {
     return (gnt_dropout){ .hyper = hyper,
@@ -381,6 +389,10 @@ gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in)
         return gnti_map(s, &in->a.map);
     case GNTI_INSTR_REDUCE:
         return gnti_reduce(s, &in->a.reduce);
+    case GNTI_INSTR_ATTEND:
+        return gnti_attend(s, in->plan, &in->a.attend);
+    case GNTI_INSTR_ATTEND_GRAD:
+        return gnti_attend_backward(s, in->plan, &in->a.attend_grad);
     case GNTI_INSTR_LOSS:
         return gnti_loss(s, &in->a.loss);
     case GNTI_INSTR_UPDATE:

@@ -18,6 +18,8 @@ typedef enum gnti_instr_kind {
     GNTI_INSTR_UPDATE,
     GNTI_INSTR_CUSTOM_FORWARD,
     GNTI_INSTR_CUSTOM_BACKWARD,
+    GNTI_INSTR_ATTEND,
+    GNTI_INSTR_ATTEND_GRAD,
     GNTI_INSTR_NOTHING,
     /* from here: between ranks (nn/parts.h) */
     GNTI_INSTR_EXCHANGE,
@@ -73,6 +75,8 @@ typedef struct gnti_instr {
         gnt_loss_args loss;
         gnt_optimizer_args update;
         gnt_op_args custom;
+        gnt_attend_args attend;
+        gnt_attend_grad_args attend_grad;
         gnti_exchange_args exchange;
         gnti_ranks_args ranks;
         gnti_broadcast_args broadcast;
@@ -97,6 +101,11 @@ int32_t gnti_lower_features(const gnti_lowering *lo); /* value of x */
 int32_t gnti_lower_num_members(const gnti_lowering *lo);
 const gnt_buffer *gnti_lower_ids(const gnti_lowering *lo,
                                  int32_t value); /* of its rows; NULL: their numbers */
+/* Ids of the two ends of the arcs that a node goes along; NULL: their numbers. */
+typedef struct gnti_arc_ids {
+    const gnt_buffer *src, *dst;
+} gnti_arc_ids;
+gnti_arc_ids gnti_lower_arc_ids(const gnti_lowering *lo, const gnti_node *n);
 gnt_dropout gnti_lower_dropout(const gnti_lowering *lo, int32_t hyper, uint32_t ordinal, int32_t value);
 /* Fills the epilogue from a node; views go to the instruction's slots from `first` on. */
 gnt_epilogue gnti_lower_epilogue(const gnti_lowering *lo, gnti_instr *in, const gnti_node *n, int first);
@@ -151,6 +160,11 @@ gnt_status gnti_lower_custom_grad(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_sparse_matmul(gnti_lowering *lo, const gnti_node *n);
 gnt_status gnti_lower_sparse_dropout(gnti_lowering *lo, const gnti_node *n);
 
+gnt_status gnti_lower_head_mask(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_attend(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_attend_rows(gnti_lowering *lo, const gnti_node *n);
+gnt_status gnti_lower_attend_columns(gnti_lowering *lo, const gnti_node *n);
+
 void gnti_grad_matmul(gnti_autodiff *ad, const gnti_node *n);
 void gnti_grad_aggregate(gnti_autodiff *ad, const gnti_node *n);
 void gnti_grad_add(gnti_autodiff *ad, const gnti_node *n);
@@ -162,6 +176,7 @@ void gnti_grad_slice(gnti_autodiff *ad, const gnti_node *n);
 void gnti_grad_concat(gnti_autodiff *ad, const gnti_node *n);
 void gnti_grad_self(gnti_autodiff *ad, const gnti_node *n);
 void gnti_grad_norm(gnti_autodiff *ad, const gnti_node *n);
+void gnti_grad_attend(gnti_autodiff *ad, const gnti_node *n);
 void gnti_grad_custom(gnti_autodiff *ad, const gnti_node *n);
 
 #endif

@@ -84,6 +84,6 @@ struct gnt_context {
 /* The class of that name, or NULL. */
 const gnt_layer_class *gnti_context_find_layer(const gnt_context *ctx, const char *name, size_t length);
 
-extern const gnt_layer_class gnti_layer_gcn, gnti_layer_linear;
+extern const gnt_layer_class gnti_layer_gcn, gnti_layer_sage, gnti_layer_gat, gnti_layer_linear;
 
 #endif

@@ -222,7 +222,7 @@ gnt_status gnti_model_parse(gnt_model *model)
             FAIL_AT(model, start, "layer '%s' has no width; only the last one may do without",
                     layer->class->name);
         if (last && model->out_width < 0) /* no labels to fit: the text decides, else so many */
-            model->out_width = layer->out != 0 ? layer->out : -model->out_width;
+            model->out_width = layer->out != 0 ? layer->out / layer->heads : -model->out_width;
         if (layer->out == 0)
             layer->out = model->out_width;
         if (last && layer->out != model->out_width && layer->heads == 1)

@@ -48,7 +48,9 @@ gnt_status gnti_plan_loss_rows(gnti_program *p)
             zero[n->out[0]] = true;
         if (in && n->op == GNTI_IR_ADD && gnti_ir_same_shape(ir, n->in[0], n->in[1]))
             zero[n->out[0]] = zero[n->in[1]];
-        if (in && n->op == GNTI_IR_AGGREGATE && n->transposed && n->aggregate != GNT_AGG_MAX &&
+        if (in && n->transposed &&
+            (n->op == GNTI_IR_ATTEND_COLUMNS ||
+             (n->op == GNTI_IR_AGGREGATE && n->aggregate != GNT_AGG_MAX)) &&
             (p->loss_rows.adj == 0 || p->loss_rows.adj == n->adj)) {
             p->loss_rows.adj = n->adj;
             n->masked = true;

@@ -27,7 +27,8 @@ typedef struct gnti_bound_operator {
     gnt_spmm_plan *forward, *transposed;   /* transposed may equal forward */
     gnt_buffer *vectors[GNTI_NUM_VECTORS]; /* by gnti_vector */
     gnt_buffer *ids;
-    gnti_graph *transpose; /* made here when the symmetric pass is off */
+    gnt_buffer *ids_transposed; /* of the rows that a part's own transpose gathers; NULL: ids */
+    gnti_graph *transpose;      /* made here when the symmetric pass is off */
 } gnti_bound_operator;
 
 typedef struct gnti_bound_features {

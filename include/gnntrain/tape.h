@@ -46,6 +46,16 @@ GNT_API gnt_var gnt_linear(gnt_tape *t, gnt_var h, gnt_param w, gnt_param b);
 /* Rows of h move along adj from its source to its destination space. Fetches halo rows it needs by itself. */
 GNT_API gnt_var gnt_aggregate(gnt_tape *t, gnt_adj adj, gnt_aggregate_kind kind, gnt_var h);
 
+/* Attention (Velickovic et al., 2018) along adj, heads side by side: h (source space, heads * width), s_src (source space,
+ * heads), s_dst (destination space, heads); a head's result is sum_j a_ij h_j over the arcs into i and i itself, with
+ * a_ij = softmax_j leaky_relu(s_dst[i] + s_src[j]), slope from 0 to 1. Arc weights are not read. dropout (id 0: none) drops
+ * a_ij and scales the rest, nothing on an evaluation tape. At most 64 heads. */
+GNT_API gnt_var gnt_attend(gnt_tape *t, gnt_adj adj, gnt_var h, gnt_var s_src, gnt_var s_dst, float slope,
+                           gnt_hyper dropout);
+
+/* Scores of heads: (rows, heads), each head's columns of h times those of a, (width of h, 1). */
+GNT_API gnt_var gnt_head_dots(gnt_tape *t, gnt_var h, gnt_var a, int64_t heads);
+
 /* The destination's own rows of h; h itself where the space is square. */
 GNT_API gnt_var gnt_self(gnt_tape *t, gnt_adj adj, gnt_var h);
 

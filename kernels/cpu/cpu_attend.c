@@ -356,7 +356,8 @@ static void run_item(void *user, int64_t i, int32_t thread)
     const work *w = user;
     const cpu_spmm_split *split = w->plan->split;
     const gnt_spmm_plan_args *g = &w->plan->head.args;
-    const int64_t items = split->num_pieces + split->num_chunks, m = i / items, item = i % items;
+    const int64_t items = split->num_pieces + split->num_chunks, m = i / items;
+    int64_t item = i % items;
     float *mine = w->threads + thread * w->thread_floats;
     const cpu_attend_job j = job_of(w, m);
 
@@ -364,10 +365,13 @@ static void run_item(void *user, int64_t i, int32_t thread)
         run_shared_piece(w, &j, item, m, mine);
         return;
     }
-    for (int64_t r = split->chunk[item - split->num_pieces]; r < split->chunk[item - split->num_pieces + 1];
-         r++)
+    item -= split->num_pieces;
+    for (int64_t place = split->chunk[item]; place < split->chunk[item + 1]; place++) {
+        const int64_t r = g->rows != NULL ? g->rows[place] : place;
+
         if (split->num_split == 0 || g->offsets[r + 1] - g->offsets[r] <= split->split_entries)
             run_row(w, &j, r, m, mine);
+    }
 }
 
 static void find_sides(void *user, int64_t i, int32_t thread)

@@ -6,6 +6,17 @@
 
 #include <math.h>
 
+/* The rows of a plan: its range, or its list. */
+static int64_t num_rows(const gnt_spmm_plan_args *g)
+{
+    return g->rows != NULL ? g->num_listed : g->end_row - g->first_row;
+}
+
+static int64_t row_at(const gnt_spmm_plan_args *g, int64_t i)
+{
+    return g->rows != NULL ? g->rows[i] : g->first_row + i;
+}
+
 /* Arcs of a row with its own first: entry -1 is row i itself (if it is a column too). */
 static int64_t column_at(const gnt_spmm_plan_args *g, int64_t row, int64_t e)
 {
@@ -89,9 +100,9 @@ gnt_status ref_attend(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_ar
 
     (void)s;
     for (int64_t m = 0; m < a->out.members; m++)
-        for (int64_t r = g->first_row; r < g->end_row; r++)
+        for (int64_t i = 0; i < num_rows(g); i++)
             for (int32_t head = 0; head < a->heads; head++)
-                attend_row(g, a, r, m, head);
+                attend_row(g, a, row_at(g, i), m, head);
     return GNT_OK;
 }
 
@@ -168,11 +179,11 @@ gnt_status ref_attend_backward(gnt_stream *s, const gnt_spmm_plan *p, const gnt_
 
     (void)s;
     for (int64_t m = 0; m < members; m++)
-        for (int64_t r = g->first_row; r < g->end_row; r++)
+        for (int64_t i = 0; i < num_rows(g); i++)
             for (int32_t head = 0; head < a->heads; head++)
                 if (a->transposed)
-                    by_column(g, a, r, m, head);
+                    by_column(g, a, row_at(g, i), m, head);
                 else
-                    by_row(g, a, r, m, head);
+                    by_row(g, a, row_at(g, i), m, head);
     return GNT_OK;
 }

@@ -5,20 +5,21 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MLP, GCN, SAGE, GIN, SGC, APPNP, GCNII, MAXPOOL };
+enum { MLP, GCN, SAGE, GIN, SGC, APPNP, GCNII, MAXPOOL, GAT };
 
 typedef struct net {
     int32_t kind;
-    int64_t hidden, decayed;
+    int64_t hidden, decayed, heads;
     float eps, drop;
     gnt_param p[12];
     gnt_hyper rate[2];
 } net;
 
 static const gnt_option options[] = {
-    GNT_OPTION_WORD("kind", net, kind, 0, "mlp|gcn|sage|gin|sgc|appnp|gcnii|maxpool", "network"),
+    GNT_OPTION_WORD("kind", net, kind, 0, "mlp|gcn|sage|gin|sgc|appnp|gcnii|maxpool|gat", "network"),
     GNT_OPTION_INT("hidden", net, hidden, 16, 1, 4096, "hidden width"),
     GNT_OPTION_INT("decayed", net, decayed, 12, 0, 12, "how many weights decay: the others are called norms"),
+    GNT_OPTION_INT("heads", net, heads, 1, 1, 64, "heads of gat's first layer, which share the hidden width"),
     GNT_OPTION_FLOAT("eps", net, eps, 0.1, -1.0, 1.0, "self weight of gin"),
     GNT_OPTION_FLOAT("drop", net, drop, 0.0, 0.0, 0.9, "dropout of the input and the hidden values"),
     GNT_OPTION_END,
@@ -35,11 +36,14 @@ static int shapes(const net *l, int64_t in, int64_t out, int64_t shape[12][2])
     const int64_t sgc[2][2] = { { in, out }, { 1, out } };
     const int64_t gcnii[8][2] = { { in, h }, { 1, h }, { h, h },   { h, h },
                                   { h, h },  { h, h }, { h, out }, { 1, out } };
-    const int counts[] = { 4, 4, 6, 8, 2, 4, 8, 4 };
+    const int64_t gat[8][2] = { { in, h },  { h, 1 },   { h, 1 },   { 1, h },
+                                { h, out }, { out, 1 }, { out, 1 }, { 1, out } };
+    const int counts[] = { 4, 4, 6, 8, 2, 4, 8, 4, 8 };
     const int64_t(*from)[2] = l->kind == SAGE    ? sage
                               : l->kind == GIN   ? gin
                               : l->kind == SGC   ? sgc
                               : l->kind == GCNII ? gcnii
+                              : l->kind == GAT   ? gat
                                                  : two;
 
     for (int i = 0; i < counts[l->kind]; i++) {
@@ -86,6 +90,17 @@ static gnt_var gin_half(const net *l, gnt_tape *t, gnt_adj a, gnt_var h, int fir
                       l->p[first + 3]);
 }
 
+static gnt_var gat_half(const net *l, gnt_tape *t, gnt_adj a, gnt_var x, int64_t heads, int first)
+{
+    const gnt_var h = gnt_matmul(t, x, gnt_use(t, l->p[first]));
+    const gnt_var s_src = gnt_head_dots(t, h, gnt_use(t, l->p[first + 1]), heads);
+    const gnt_var s_dst = gnt_head_dots(t, h, gnt_use(t, l->p[first + 2]), heads);
+    const gnt_hyper none = { 0 };
+
+    return gnt_add(t, gnt_attend(t, a, h, s_src, s_dst, 0.2f, l->drop > 0.0f ? l->rate[1] : none),
+                   gnt_use(t, l->p[first + 3]));
+}
+
 static gnt_var gcnii(const net *l, gnt_tape *t, gnt_adj a, gnt_var x)
 {
     const gnt_var first = gnt_relu(t, gnt_linear(t, x, l->p[0], l->p[1]));
@@ -130,6 +145,9 @@ static gnt_var forward(const void *state, gnt_tape *t, const gnt_layer_input *in
     case SAGE:
         h = drop(l, t, gnt_relu(t, sage_half(l, t, in->adj, x, 0)), 1);
         return sage_half(l, t, in->adj, h, 3);
+    case GAT:
+        h = drop(l, t, gnt_elu(t, gat_half(l, t, in->adj, x, l->heads, 0), 1.0f), 1);
+        return gat_half(l, t, in->adj, h, 1, 4);
     case GIN:
         h = drop(l, t, gnt_relu(t, gin_half(l, t, in->adj, x, 0)), 1);
         return gin_half(l, t, in->adj, h, 4);

@@ -9,7 +9,7 @@ enum { WIDTH = 8, MAX_POOL = 32 };
 typedef struct net {
     int64_t seed, length;
     bool batch_norm, drop;
-    gnt_param enter, leave, square[3], row[3], one, gamma, beta, mean, var;
+    gnt_param enter, leave, square[3], row[3], one, gamma, beta, mean, var, attention[2];
     gnt_hyper rate;
 } net;
 
@@ -40,6 +40,8 @@ static void build(void *state, gnt_builder *b)
     l->beta = gnt_builder_param(b, "norm_beta", 1, WIDTH, glorot);
     l->mean = gnt_builder_state(b, "mean", 1, WIDTH, glorot);
     l->var = gnt_builder_state(b, "var", 1, WIDTH, glorot);
+    l->attention[0] = gnt_builder_param(b, "a_src", WIDTH, 1, glorot);
+    l->attention[1] = gnt_builder_param(b, "a_dst", WIDTH, 1, glorot);
     l->rate = gnt_builder_hyper(b, "rate", 0.3);
 }
 
@@ -132,10 +134,25 @@ static gnt_var stay(recorder *r)
     }
 }
 
+static gnt_var attend(recorder *r, gnt_var h)
+{
+    const net *l = r->l;
+    const int64_t heads = (int64_t)1 << below(r, 3);
+    const gnt_var s_src = gnt_head_dots(r->t, h, gnt_use(r->t, l->attention[0]), heads);
+    const gnt_var s_dst =
+        gnt_head_dots(r->t, gnt_self(r->t, r->adj, h), gnt_use(r->t, l->attention[1]), heads);
+    const bool drop = l->drop && below(r, 2) == 0;
+
+    return gnt_attend(r->t, r->adj, h, s_src, s_dst, 0.3f, drop ? l->rate : (gnt_hyper){ 0 });
+}
+
 /* Sums and products of many values grow: tanh keeps finite differences and comparisons honest. */
 static gnt_var aggregate(recorder *r, gnt_var h)
 {
-    return gnt_tanh(r->t, gnt_aggregate(r->t, r->adj, (gnt_aggregate_kind)below(r, 4), h));
+    const uint32_t kind = below(r, 6);
+
+    return gnt_tanh(r->t,
+                    kind >= 4 ? attend(r, h) : gnt_aggregate(r->t, r->adj, (gnt_aggregate_kind)kind, h));
 }
 
 static gnt_var linear_aggregate(recorder *r, gnt_var h)
@@ -175,7 +192,9 @@ static gnt_var forward(const void *state, gnt_tape *t, const gnt_layer_input *in
     push(&r, own);
     push(&r, crossed);
     for (int64_t i = 0; i < l->length && r.size < MAX_POOL - 1; i++)
-        push(&r, r.square && below(&r, 5) == 0 ? linear_aggregate(&r, any(&r)) : stay(&r));
+        push(&r, !r.square || below(&r, 5) != 0 ? stay(&r)
+                 : below(&r, 4) == 0            ? aggregate(&r, any(&r))
+                                                : linear_aggregate(&r, any(&r)));
     return gnt_matmul(t, gnt_tanh(t, gnt_add(t, any(&r), r.pool[r.size - 1])), gnt_use(t, l->leave));
 }
 

@@ -245,9 +245,19 @@ static void test_every_op(void **state)
 
 static void test_built_in_layers(void **state)
 {
-    static const char *const texts[] = { "gcn:8, gcn", "gcn:8:act=elu:norm=layer, linear",
+    static const char *const texts[] = { "gcn:8, gcn",
+                                         "gcn:8:act=elu:norm=layer, linear",
                                          "linear:8:norm=batch:act=tanh, gcn:8:residual=true, gcn",
-                                         "gcn:8:dropout=0.5, gcn:8:dropout=0.3, linear", "linear" };
+                                         "gcn:8:dropout=0.5, gcn:8:dropout=0.3, linear",
+                                         "linear",
+                                         "sage:8, sage",
+                                         "sage:8:aggregate=max:act=tanh, sage:aggregate=max",
+                                         "sage:8:bias=false:dropout=0.3:act=tanh, linear",
+                                         "gat:6:act=elu, gat",
+                                         "gat:4x2:act=elu, gat:heads=3",
+                                         "gat:3x5:act=tanh:attn-dropout=0.4, gat:3x2:attn-dropout=0.5",
+                                         "gat:5:heads=2:act=elu:slope=0, gat:slope=1:bias=false",
+                                         "gat:4x3:dropout=0.3:act=elu:residual=true, gcn" };
     gnt_context *ctx = make_context();
 
     (void)state;

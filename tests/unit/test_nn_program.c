@@ -31,8 +31,11 @@ static void test_no_allocation(void **state)
 {
     static const char *const texts[] = { "gcn:16:dropout=0.5, gcn",
                                          "gcn:16:norm=batch, gcn:8:norm=layer:dropout=0.2, linear",
-                                         "net:kind=gcnii:drop=0.4", "net:kind=maxpool",
-                                         "net:kind=sage:drop=0.3" };
+                                         "net:kind=gcnii:drop=0.4",
+                                         "net:kind=maxpool",
+                                         "net:kind=sage:drop=0.3",
+                                         "sage:16:dropout=0.3, sage:aggregate=max",
+                                         "gat:8x4:act=elu:attn-dropout=0.5, gat:heads=3" };
     gnt_context *ctx = make_context();
     nn_data d;
 

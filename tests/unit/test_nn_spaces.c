@@ -305,7 +305,9 @@ static void test_oracle(void **state)
 /* Loss and gradients of one batch of all nodes, as blocks and as one cluster, are those of the full batch. */
 static void test_one_batch_of_everything(void **state)
 {
-    static const char *const texts[] = { "gcn:5:dropout=0.4, gcn", "gin:5, gin" };
+    static const char *const texts[] = { "gcn:5:dropout=0.4, gcn", "gin:5, gin",
+                                         "sage:5:dropout=0.4, sage:aggregate=max",
+                                         "gat:3x2:act=elu:attn-dropout=0.4, gat:attn-dropout=0.3" };
     gnt_context *ctx = make_context();
     int64_t all[NODES];
     nn_data data;
@@ -314,7 +316,7 @@ static void test_one_batch_of_everything(void **state)
     nn_data_make(&data, 61, NODES, 90, WIDTH, CLASSES, false, false);
     for (int64_t i = 0; i < NODES; i++)
         all[i] = i;
-    for (int k = 0; k < 2; k++) {
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         const nn_setup square = { .ctx = ctx, .data = &data, .text = texts[k], .keep_logits = true };
         nn_setup chain = square;
         const gnti_operator *ops[2] = { data.op, data.op };

@@ -123,6 +123,10 @@ static void test_models(void **state)
         "net:kind=maxpool:hidden=8:drop=0.4",
         "gcn:12:dropout=0.5, gcn:4:dropout=0.5:act=elu, gcn",
         "gcn:12:norm=batch, gcn:12:norm=layer:residual=true:dropout=0.2, linear",
+        "net:kind=gat:hidden=8:heads=2:drop=0.4",
+        "sage:12:dropout=0.5, sage:5:aggregate=max:act=elu, sage",
+        "gat:3x4:act=elu:dropout=0.5:attn-dropout=0.4, gat:6:heads=2:norm=layer, gat:attn-dropout=0.3",
+        "gat:4x5:residual=true, gcn:20:residual=true:norm=batch, gat:heads=3",
     };
     gnt_context *ctx = make_context();
 
@@ -151,9 +155,12 @@ static void test_models(void **state)
 /* Members in any blocks are the lone runs with their seeds. */
 static void test_members(void **state)
 {
-    static const char *const texts[] = { "net:kind=gcn:hidden=8:drop=0.4", "net:kind=sage:hidden=8:drop=0.4",
+    static const char *const texts[] = { "net:kind=gcn:hidden=8:drop=0.4",
+                                         "net:kind=sage:hidden=8:drop=0.4",
                                          "gcn:12:norm=batch:dropout=0.3, gcn:6:norm=layer, linear",
-                                         "net:kind=maxpool:hidden=8" };
+                                         "net:kind=maxpool:hidden=8",
+                                         "sage:8:dropout=0.3, sage:aggregate=max",
+                                         "gat:3x4:dropout=0.3:attn-dropout=0.4, gat:heads=2" };
     static const int32_t counts[] = { 1, 3, 5 }, blocks[] = { 1, 2, 5 };
     gnt_context *ctx = make_context();
     nn_data d;
