@@ -183,12 +183,12 @@ static gnt_status ours(const bench *b, int32_t num_chunks, int32_t *part_of)
     const gnti_json *made = gnti_json_find(p->quality, "made");
 
     (void)gnti_json_get_number(made, "metis_seconds", &metis);
-    (void)gnti_json_get_number(made, "own_seconds", &own);
+    (void)gnti_json_get_number(made, "refine_seconds", &own);
     (void)gnti_json_get_number(made, "largest_work_over_target", &load);
     (void)gnti_json_get_int(made, "volume_before_refinement", &before);
     (void)gnti_json_get_int(made, "volume_after_refinement", &after);
     print_halo(b, p->method, 0, q, begin);
-    printf(", \"chunks\": %d, \"metis_seconds\": %.4f, \"own_seconds\": %.4f, \"volume_before\": %lld, "
+    printf(", \"chunks\": %d, \"metis_seconds\": %.4f, \"refine_seconds\": %.4f, \"volume_before\": %lld, "
            "\"volume_after\": %lld, "
            "\"chunk_load\": %.4f}\n",
            p->num_chunks, metis, own, (long long)before, (long long)after, load);

@@ -26,10 +26,10 @@ static void consider(climber *c, int32_t v, step *best)
 {
     gnti_halo_table *t = c->t;
     const int32_t from = t->part[v], at_home = gnti_halo_neighbours(t, v, from);
-    const gnti_halo_slot *s = t->slots + t->start[v];
+    const gnti_halo_slot *s = t->slots + t->node[v].start;
 
-    gnti_halo_weigh(t, v, -1);
-    for (int32_t i = 0; i < t->used[v]; i++) {
+    gnti_halo_weigh(t, v, UINT64_MAX, -1);
+    for (int32_t i = 0; i < t->node[v].used; i++) {
         const step now = { v, s[i].part, gnti_halo_gain(t, v, s[i].part), s[i].count - at_home };
 
         if (now.to == from || (c->group != NULL && c->group[now.to] != c->group[from]))
@@ -60,7 +60,7 @@ static bool climb_once(climber *c)
         c->trail[num_moves] = best.node;
         c->origin[num_moves++] = t->part[best.node];
         c->locked[best.node] = 1;
-        gnti_halo_weigh(t, best.node, best.to);
+        gnti_halo_weigh(t, best.node, UINT64_MAX, best.to);
         gnti_halo_move(t, best.node, best.to);
         if (t->halo < best_halo || (t->halo == best_halo && t->cut < best_cut)) {
             best_halo = t->halo;
@@ -70,7 +70,7 @@ static bool climb_once(climber *c)
     }
     while (num_moves > num_best) {
         num_moves--;
-        gnti_halo_weigh(t, c->trail[num_moves], c->origin[num_moves]);
+        gnti_halo_weigh(t, c->trail[num_moves], UINT64_MAX, c->origin[num_moves]);
         gnti_halo_move(t, c->trail[num_moves], c->origin[num_moves]);
     }
     return best_halo < first_halo || best_cut < first_cut;

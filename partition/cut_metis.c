@@ -98,7 +98,8 @@ static gnt_status tell(const gnti_cut_story *story, const gnti_partition_config 
     GNT_TRY(gnti_json_set_number(notes, "largest_work_over_target", story->worst_load));
     GNT_TRY(tell_levels(story, notes));
     GNT_TRY(gnti_json_set_number(notes, "metis_seconds", story->metis_seconds));
-    GNT_TRY(gnti_json_set_number(notes, "own_seconds", own_seconds));
+    GNT_TRY(gnti_json_set_number(notes, "refine_seconds", story->polish_seconds));
+    GNT_TRY(gnti_json_set_number(notes, "prepare_seconds", own_seconds - story->polish_seconds));
     if (story->failure[0] != '\0')
         GNT_TRY(gnti_json_set_text(notes, "fallback", story->failure));
 done:

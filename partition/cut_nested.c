@@ -432,6 +432,8 @@ static gnt_status polish(const nested *n, const int32_t *group, const double *sh
     const double tolerance[GNTI_CUT_MAX_WEIGHTS] = { level_tolerance(n, n->level, last, 0),
                                                      level_tolerance(n, n->level, last, 1) };
 
+    const double begin = gnti_clock_seconds();
+
     gnti_halo_table_load(t, n->num_pieces, n->label);
     *level = (gnti_cut_level){ .num_parts = n->num_pieces, .volume_before = t->halo, .cut_before = t->cut };
     GNT_TRY(gnti_balance_make(n->g, n->num_pieces, share, tolerance, &b));
@@ -442,6 +444,7 @@ static gnt_status polish(const nested *n, const int32_t *group, const double *sh
     level->volume_after = t->halo;
     level->cut_after = t->cut;
     story->worst_load = gnti_balance_worst(b, t, &story->over);
+    story->polish_seconds += gnti_clock_seconds() - begin;
 done:
     gnti_balance_free(&b);
     return st;
@@ -564,13 +567,15 @@ gnt_status gnti_cut_nested(const gnti_cut_graph *g, const gnti_partition_config 
     if (num_variants > 1)
         GNT_TRY(gnti_alloc_array(&vector, g->num_nodes));
     for (int32_t i = 1; i < num_variants && story->failure[0] == '\0'; i++) {
-        other = (gnti_cut_story){ .metis_seconds = story->metis_seconds };
+        other = (gnti_cut_story){ .metis_seconds = story->metis_seconds,
+                                  .polish_seconds = story->polish_seconds };
         GNT_TRY(cut_variant(&like, i, vector, &other));
         if (other.failure[0] == '\0' && is_better(&other, story)) {
             memcpy(chunk_of, vector, (size_t)g->num_nodes * sizeof *vector);
             *story = other;
         }
         story->metis_seconds = other.metis_seconds;
+        story->polish_seconds = other.polish_seconds;
     }
 done:
     gnti_free(vector);

@@ -18,6 +18,7 @@ typedef struct gnti_cut_story {
     int32_t num_levels;
     int32_t num_metis, num_own; /* pieces cut by METIS and by our own bisection */
     double metis_seconds;       /* wall time of the METIS program */
+    double polish_seconds;      /* of verifying, repairing and refining */
     int64_t launch_volume;      /* between the shares, where there are several */
     double worst_load;          /* largest work of a chunk over its target */
     bool over;                  /* a chunk is heavier than the tolerance allows */

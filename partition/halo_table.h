@@ -6,6 +6,10 @@
  *   v moves from p to q: v itself counts [q adjacent] - [p adjacent] less; a neighbour u outside p loses p when v was its only
  *   neighbour there; a neighbour outside q gains q when it had none there.
  * Nodes whose neighbours all lie in their own part have no slots until that changes.
+ *
+ * Beside the slots each node has two masks over parts modulo 64: near (its own part and its adjacent ones) and once (parts of others
+ * in which it has one neighbour). They bound a gain from above at a fraction of the cost, exactly when there are at most 64 parts
+ * and one reader a part; most nodes of a sweep need no closer look.
  */
 #ifndef GNTI_PARTITION_HALO_TABLE_H
 #define GNTI_PARTITION_HALO_TABLE_H
@@ -16,18 +20,24 @@ typedef struct gnti_halo_slot {
     int32_t part, count;
 } gnti_halo_slot;
 
+typedef struct gnti_halo_node {
+    uint64_t near, once; /* masks */
+    int32_t start, used; /* slots; used 0: all neighbours lie in part[v] */
+} gnti_halo_node;
+
 typedef struct gnti_halo_table {
     const gnti_cut_graph *g;
     int32_t num_parts, max_parts;
     int32_t *part;          /* (n) lent; changed by moves */
-    int64_t *start;         /* (n + 1) into slots */
-    int32_t *used;          /* (n) slots in use, 0: all neighbours lie in part[v] */
     gnti_halo_slot *slots;  /* min(degree, max_parts) a node */
+    gnti_halo_node *node;   /* (n) */
     int64_t halo, cut;      /* of the parts as they are; cut in edges */
     int64_t *work;          /* (num_parts, num_weights) */
     int32_t *count;         /* (num_parts) nodes */
-    int64_t num_steps;      /* slots looked at so far: the measure of effort */
+    int64_t num_steps;      /* neighbours and slots looked at so far: the measure of effort */
     int32_t *saved, missed; /* of the node weighed last */
+    int32_t extra;
+    bool here, extra_is_adjacent;
 } gnti_halo_table;
 
 gnt_status gnti_halo_table_create(const gnti_cut_graph *g, int32_t max_parts, gnti_halo_table **out);
@@ -40,12 +50,17 @@ void gnti_halo_table_load(gnti_halo_table *t, int32_t num_parts, int32_t *part);
 int32_t gnti_halo_neighbours(const gnti_halo_table *t, int32_t v, int32_t part);
 static inline bool gnti_halo_is_boundary(const gnti_halo_table *t, int32_t v)
 {
-    return t->used[v] > 1 || (t->used[v] == 1 && t->slots[t->start[v]].part != t->part[v]);
+    return t->node[v].used > 1 || (t->node[v].used == 1 && t->slots[t->node[v].start].part != t->part[v]);
 }
 
-/* Looks at v's neighbourhood; then gain tells by how much the halo falls when v moves to a part that is adjacent to it or
- * `extra` (-1: none). */
-void gnti_halo_weigh(gnti_halo_table *t, int32_t v, int32_t extra);
+/* The parts (bits, modulo 64) that v may move to without the halo rising; what is not among them need not be weighed.
+ * O(degree). */
+enum { GNTI_HALO_MASK_PARTS = 64 };
+uint64_t gnti_halo_candidates(gnti_halo_table *t, int32_t v);
+
+/* Looks at v's neighbourhood; then gain tells by how much the halo falls when v moves to a part that is adjacent to it and
+ * `among` the bits given (all: UINT64_MAX), or to `extra` (-1: none). */
+void gnti_halo_weigh(gnti_halo_table *t, int32_t v, uint64_t among, int32_t extra);
 int64_t gnti_halo_gain(const gnti_halo_table *t, int32_t v, int32_t to);
 
 /* Moves v, which was weighed for `to` just now; everything follows. */

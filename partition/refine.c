@@ -10,7 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS_PER_ARC = 24 };
+enum { STEPS_PER_ARC = 24, SMALL_ARCS = 400000 };
+static const double STEPS_FOR_MORE =
+    1.5; /* an arc; a graph that is all boundary is swept once, a thin one to the end */
+static const double LEAST_GAIN = 0.005; /* of a sweep that is worth another */
 
 gnt_status gnti_balance_make(const gnti_cut_graph *g, int32_t num_parts, const double *share,
                              const double *tolerance, gnti_balance **out)
@@ -94,22 +97,42 @@ static double relief(const gnti_halo_table *t, const gnti_balance *b, int32_t v,
     return now - then;
 }
 
+/* Whether v has twice as many neighbours at home as in any other part: such nodes hardly ever gain by a move, and most nodes of a
+ * large graph are such. */
+static bool is_settled(const gnti_halo_table *t, int32_t v, int32_t at_home)
+{
+    const gnti_halo_slot *s = t->slots + t->node[v].start;
+    int32_t most = 0;
+
+    for (int32_t i = 0; i < t->node[v].used; i++)
+        if (s[i].part != t->part[v] && s[i].count > most)
+            most = s[i].count;
+    return at_home > 2 * most;
+}
+
 /* Moves v where it pays; whether it did. */
 static bool improve(gnti_halo_table *t, const gnti_balance *b, const int32_t *group, int32_t v)
 {
     const int32_t from = t->part[v], at_home = gnti_halo_neighbours(t, v, from);
-    const gnti_halo_slot *s = t->slots + t->start[v];
+    const gnti_halo_slot *s = t->slots + t->node[v].start;
     int64_t best_halo = 0;
     int32_t best_cut = 0, best = -1;
     double best_relief = 1e-12;
+    uint64_t among;
 
-    gnti_halo_weigh(t, v, -1);
-    for (int32_t i = 0; i < t->used[v]; i++) {
+    if (t->g->num_arcs > SMALL_ARCS && is_settled(t, v, at_home))
+        return false;
+    among = gnti_halo_candidates(t, v);
+    if (among == 0)
+        return false;
+    gnti_halo_weigh(t, v, among, -1);
+    for (int32_t i = 0; i < t->node[v].used; i++) {
         const int32_t to = s[i].part, cut = s[i].count - at_home;
         int64_t halo;
         double light;
 
-        if (to == from || (group != NULL && group[to] != group[from]))
+        if (to == from || (among >> (to % GNTI_HALO_MASK_PARTS) & 1) == 0 ||
+            (group != NULL && group[to] != group[from]))
             continue;
         halo = gnti_halo_gain(t, v, to);
         if (halo < best_halo || (halo == best_halo && cut < best_cut) || !gnti_balance_allows(b, t, v, to))
@@ -139,14 +162,14 @@ gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const i
 {
     gnt_status st = GNT_OK;
     const gnti_cut_graph *g = t->g;
-    const int64_t limit = t->num_steps + STEPS_PER_ARC * (int64_t)g->num_arcs + 1000;
+    const int64_t before = t->num_steps, limit = before + STEPS_PER_ARC * (int64_t)g->num_arcs + 1000;
     uint8_t *awake = NULL;
 
     GNT_TRY(gnti_alloc_array(&awake, g->num_nodes));
     for (int32_t v = 0; v < g->num_nodes; v++)
         awake[v] = only == NULL || only[v] != 0;
     for (int sweep = 0; sweep < max_sweeps; sweep++) {
-        const int64_t halo = t->halo, cut = t->cut;
+        const int64_t halo = t->halo;
 
         for (int32_t v = 0; v < g->num_nodes && t->num_steps < limit; v++) {
             if (!awake[v])
@@ -155,7 +178,10 @@ gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const i
             if (gnti_halo_is_boundary(t, v) && improve(t, b, group, v))
                 wake(g, v, awake);
         }
-        if (t->num_steps >= limit || ((double)(halo - t->halo) < 0.005 * (double)halo && cut == t->cut))
+        const bool dear =
+            g->num_arcs > SMALL_ARCS && (double)(t->num_steps - before) > STEPS_FOR_MORE * g->num_arcs;
+
+        if (dear || t->num_steps >= limit || (double)(halo - t->halo) < LEAST_GAIN * (double)halo)
             break;
     }
 done:

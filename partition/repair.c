@@ -102,7 +102,7 @@ static void carve(mender *m, int32_t from, int32_t to)
                 m->queue[tail++] = u;
             }
         }
-        gnti_halo_weigh(t, v, to);
+        gnti_halo_weigh(t, v, UINT64_MAX, to);
         gnti_halo_move(t, v, to);
         taken += weight_of(m, v, 0);
     }
@@ -132,13 +132,13 @@ static int32_t taker(const mender *m, int32_t v, int32_t w, reach how, int64_t *
 {
     const bool anywhere = how != REACH_ADJACENT;
     gnti_halo_table *t = m->t;
-    const gnti_halo_slot *s = t->slots + t->start[v];
+    const gnti_halo_slot *s = t->slots + t->node[v].start;
     const int32_t from = t->part[v], num = m->b->num_weights,
-                  candidates = anywhere ? m->b->num_parts : t->used[v];
+                  candidates = anywhere ? m->b->num_parts : t->node[v].used;
     int32_t found = -1;
 
     if (!anywhere)
-        gnti_halo_weigh(t, v, -1);
+        gnti_halo_weigh(t, v, UINT64_MAX, -1);
     for (int32_t i = 0; i < candidates; i++) {
         const int32_t to = anywhere ? i : s[i].part;
         bool room = to != from;
@@ -156,7 +156,7 @@ static int32_t taker(const mender *m, int32_t v, int32_t w, reach how, int64_t *
         }
     }
     if (anywhere && found >= 0) {
-        gnti_halo_weigh(t, v, found);
+        gnti_halo_weigh(t, v, UINT64_MAX, found);
         *halo = gnti_halo_gain(t, v, found);
     }
     return found;
@@ -243,7 +243,7 @@ static bool feed(mender *m, int32_t part, int32_t w)
 
         if (o.weight == 0 || t->part[v] == part || m->moves[v] >= MAX_MOVES)
             continue;
-        gnti_halo_weigh(t, v, part);
+        gnti_halo_weigh(t, v, UINT64_MAX, part);
         o.halo = gnti_halo_gain(t, v, part);
         m->offers[num_offers++] = o;
     }
@@ -254,7 +254,7 @@ static bool feed(mender *m, int32_t part, int32_t w)
         if ((double)(t->work[from * num + w] - m->offers[k].weight) < m->b->target[from * num + w] ||
             t->count[from] < 2)
             continue;
-        gnti_halo_weigh(t, v, part);
+        gnti_halo_weigh(t, v, UINT64_MAX, part);
         gnti_halo_move(t, v, part);
         m->moves[v]++;
         num_moved++;

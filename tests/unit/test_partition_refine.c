@@ -76,7 +76,7 @@ static const char *running_halo(const gnt_prop_graph *p, void *user)
         const int64_t before = t->halo;
 
         if (to != part[v]) {
-            gnti_halo_weigh(t, v, to);
+            gnti_halo_weigh(t, v, UINT64_MAX, to);
             const int64_t gain = gnti_halo_gain(t, v, to);
 
             gnti_halo_move(t, v, to);
