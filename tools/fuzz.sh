@@ -67,9 +67,11 @@ for name in "${targets[@]}"; do
         [ -z "$(ls "$found"/report.* 2>/dev/null)" ] || status=1
     done
     if [ "$status" -eq 0 ]; then
+        find "$found" -name 'crash-*' -delete -o -name 'oom-*' -delete # of children, whose reports went
         echo "fuzz_$name: $units inputs in $used seconds of one processor, no finding"
     else
         tail -25 "build/fuzz/$name.run"
+        head -40 "$found"/report.* 2>/dev/null || true
         echo "fuzz_$name: $units inputs in $used seconds of one processor, a finding in $found"
         failed=1
     fi

@@ -4,11 +4,13 @@
 Skips (77) without numpy and h5py; Planetoid needs the shared data. With $GNNTRAIN the command must agree on the sums.
 """
 import collections
+import gzip
 import hashlib
 import io
 import json
 import os
 import pickle
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,8 +24,9 @@ try:
     import h5py
     import numpy as np
 
-    from gnntrain_io import FormatError, from_pyg, save
+    from gnntrain_io import FormatError, from_dgl, from_ogb, from_pyg, save
     from gnntrain_io.__main__ import main
+    from gnntrain_io.dgl import read_dgl
     from gnntrain_io.numpy_pickle import NUMPY_NAMES
     from gnntrain_io.planetoid import read_planetoid
     from gnntrain_io.pyg import read_pyg
@@ -251,6 +254,174 @@ class Pyg(Folder):
             with self.assertRaises(FormatError):
                 save(from_pyg(bad), self.path("bad.h5"))
         self.assertEqual(os.listdir(self.folder.name), [])
+
+
+def dgl_tensor(value):
+    value = np.asarray(value)
+    code = {"i": 0, "u": 1, "f": 2, "b": 1}[value.dtype.kind]
+    return struct.pack(f"<QQiiiBBH{value.ndim}qQ", 0xDD5E40F096B4A13F, 0, 1, 0, value.ndim, code, 8 * value.itemsize, 1,
+                       *value.shape, value.nbytes) + value.tobytes()
+
+
+def dgl_dict(tensors):
+    return struct.pack("<Q", len(tensors)) + b"".join(
+        struct.pack("<Q", len(name)) + name.encode() + dgl_tensor(value) for name, value in tensors.items())
+
+
+def dgl_csr(rows, columns, indptr, indices, ids=()):
+    return struct.pack("<Qqq", 0xDD6CD31205DFF127, rows, columns) + b"".join(
+        dgl_tensor(np.array(v, np.int64)) for v in (indptr, indices, ids)) + b"\0"
+
+
+def dgl_file(num_nodes, edges, nodes, arcs, form=1, num_graphs=1, num_units=1):
+    """What DGL 2.1 writes; edges: (row, column, ids) of COO (form 1), or (indptr, indices, ids) of CSR (2) or CSC (4)."""
+    types = struct.pack("<Q", 0xDD3C5FFE20046ABF) + dgl_csr(1, 1, [0, 1], [0], [0])
+    if form == 1:
+        body = struct.pack("<Qqq", 0xDD61FFD305DFF127, num_nodes, num_nodes) + b"".join(
+            dgl_tensor(np.array(v, np.int64)) for v in edges) + b"\0\0"
+    else:
+        body = dgl_csr(num_nodes, num_nodes, *edges)
+    unit = struct.pack("<Q4i", 0xDD2E60F0F6B4A127, form, 1, 7, 1) + types + body
+    graph = struct.pack("<Q", 0xDD589FBE35224ABF) + types + struct.pack("<Q", num_units) + unit * num_units
+    graph += struct.pack("<Qq", 1, num_nodes) + struct.pack("<Q", 1) + dgl_dict(nodes) + struct.pack("<Q", 1) + dgl_dict(arcs)
+    graph += struct.pack("<QQ2sQQ2s", 1, 2, b"_N", 1, 2, b"_E")
+    head = struct.pack("<QQQQ", 0xDD2E4FF046B4A13F, 2, 2, num_graphs).ljust(4096, b"\x55")
+    labels = dgl_dict({"glabel": np.array([7])})
+    return head + struct.pack("<Q", 4096 + 8 + len(labels)) + labels + graph
+
+
+class Dgl(Folder):
+    NODES = {"feat": np.array([[1, 0], [0, 2], [3, 3]], np.float32), "label": np.array([0, 1, 1]),
+             "train_mask": np.array([True, False, False]), "test_mask": np.array([False, False, True])}
+
+    def write(self, content):
+        with open(self.path("g.bin"), "wb") as f:
+            f.write(content)
+        return self.path("g.bin")
+
+    def test_a_saved_graph_is_read_without_dgl(self):
+        path = self.write(dgl_file(3, ([0, 1, 1, 2], [1, 0, 2, 1], []), self.NODES, {}))
+        self.assertEqual(call("dgl", path, "-o", self.path("out.h5"))[0], 0)
+        with h5py.File(self.path("out.h5")) as f:
+            self.assertEqual(f["graph/adj/indices"][:].tolist(), [1, 0, 2, 1])
+            self.assertEqual(f.attrs["directed"], 0)
+            np.testing.assert_array_equal(f["nodes/x"][:], self.NODES["feat"])
+            self.assertEqual(f["nodes/y"][:].tolist(), [0, 1, 1])
+            self.assertEqual(f["splits/public/train"][:].tolist(), [0])
+            self.assertEqual(f["splits/public/test"][:].tolist(), [2])
+
+    def test_forms_of_edges_are_one_graph(self):
+        weights = {"w": np.array([5, 6, 7], np.float32)}  # of 0 -> 2, 0 -> 1, 2 -> 1
+        forms = ((1, ([0, 0, 2], [2, 1, 1], [])), (1, ([2, 0, 0], [1, 1, 2], [2, 1, 0])),
+                 (2, ([0, 2, 2, 3], [2, 1, 1], [])), (2, ([0, 2, 2, 3], [1, 2, 1], [1, 0, 2])),
+                 (4, ([0, 0, 2, 3], [0, 2, 0], [1, 2, 0])))
+        for form, edges in forms:
+            g = read_dgl(self.write(dgl_file(3, edges, {}, weights, form)))
+            self.assertTrue(g.directed)
+            self.assertEqual((g.indptr.tolist(), g.indices.tolist()), ([0, 2, 2, 3], [1, 2, 1]))
+            self.assertEqual(g.weights.tolist(), [6, 5, 7])
+
+    def test_two_weights_of_an_edge_are_two_arcs(self):
+        g = read_dgl(self.write(dgl_file(2, ([0, 1], [1, 0], []), {}, {"w": np.array([1, 2], np.float32)})))
+        self.assertTrue(g.directed)
+        self.assertEqual(g.weights.tolist(), [1, 2])
+
+    def test_other_files_are_refused_with_their_reason(self):
+        good = (3, ([0, 1], [1, 2], []), self.NODES, {})
+        for content, word in ((b"no graph" * 1000, "dgl.save_graphs"), (dgl_file(*good, num_graphs=2), "2 graphs"),
+                              (dgl_file(*good, num_units=2), "2 of edges"), (dgl_file(*good)[:4300], "cut"),
+                              (dgl_file(3, ([0, 1], [1, 9], []), {}, {}), "outside 0..2"),
+                              (dgl_file(3, ([0, 1], [1, 2], []), {"feat": np.zeros((2, 2), np.float32)}, {}), "2 rows"),
+                              (dgl_file(3, ([0, 1], [1, 2], [4, 4]), {}, {}), "ids of the edges")):
+            with self.assertRaises(FormatError) as caught:
+                read_dgl(self.write(content))
+            self.assertIn(word, str(caught.exception))
+        self.assertEqual(call("dgl", self.path("absent"), "-o", self.path("out.h5"))[0], 3)
+
+    def test_damaged_files_are_refused_or_read(self):
+        content = dgl_file(3, ([0, 1, 1, 2], [1, 0, 2, 1], []), self.NODES, {"w": np.ones(4, np.float32)})
+        for at in [*range(32), *range(4096, len(content), 3)]:
+            for damaged in (content[:at], content[:at] + bytes([content[at] ^ 0x81]) + content[at + 1:]):
+                try:
+                    read_dgl(self.write(damaged))
+                except FormatError:
+                    pass
+
+    def test_a_graph_in_memory(self):
+        graph = types.SimpleNamespace(ndata=self.NODES, edata={}, ntypes=["_N"], etypes=["_E"], num_nodes=lambda: 3,
+                                      edges=lambda form, order: (np.array([0, 1]), np.array([1, 2]), np.array([1, 0])))
+        g = from_dgl(graph)
+        self.assertEqual((g.indptr.tolist(), g.num_classes), ([0, 1, 2, 2], 2))
+        with self.assertRaises(FormatError):
+            from_dgl(types.SimpleNamespace(ntypes=["a", "b"], etypes=["e"]))
+
+    def test_the_package_itself_writes_such_files(self):
+        try:
+            import dgl
+            import torch
+        except ImportError:
+            self.skipTest("no dgl")
+        graph = dgl.graph((torch.tensor([0, 1, 1, 2]), torch.tensor([1, 0, 2, 1])))
+        graph.ndata.update({k: torch.tensor(v) for k, v in self.NODES.items()})
+        for formats in ("coo", "csr", "csc"):
+            dgl.save_graphs(self.path("real.bin"), [graph.formats(formats)])
+            ours, theirs = read_dgl(self.path("real.bin")), from_dgl(graph)
+            self.assertEqual(ours.indices.tolist(), theirs.indices.tolist())
+            np.testing.assert_array_equal(ours.x, theirs.x)
+
+
+class Ogb(Folder):
+    def write(self, value):
+        os.makedirs(self.path("set/processed"), exist_ok=True)
+        with zipfile.ZipFile(self.path("set/processed/data_processed"), "w") as archive:
+            archive.writestr("data_processed/data.pkl", pickle.dumps(value, 4))
+        os.makedirs(self.path("set/split/time"), exist_ok=True)
+        for name, nodes in (("train", "2\n0\n"), ("valid", "1\n"), ("test", "3\n")):
+            with gzip.open(self.path(f"set/split/time/{name}.csv.gz"), "wt") as f:
+                f.write(nodes)
+        return self.path("set")
+
+    def value(self):
+        return {"graph": {"edge_index": np.array([[0, 1, 2], [1, 2, 3]]), "edge_feat": None, "num_nodes": 4,
+                          "node_feat": np.arange(8, dtype=np.float32).reshape(4, 2)},
+                "labels": np.array([[0], [2], [1], [0]])}
+
+    def test_a_loaded_set_is_read_without_ogb(self):
+        folder = self.write(self.value())
+        self.assertEqual(call("ogb", folder, "-o", self.path("out.h5"))[0], 0)
+        with h5py.File(self.path("out.h5")) as f:
+            self.assertEqual(f["graph/adj/indices"][:].tolist(), [1, 0, 2, 1, 3, 2])
+            self.assertEqual(f["nodes/y"][:].tolist(), [0, 2, 1, 0])
+            self.assertEqual(f["nodes/x"].shape, (4, 2))
+            self.assertEqual(f["splits/time/train"][:].tolist(), [0, 2])
+        self.assertEqual(call("ogb", folder, "--directed", "-o", self.path("out.h5"))[0], 0)
+        with h5py.File(self.path("out.h5")) as f:
+            self.assertEqual(f["graph/adj/indices"][:].tolist(), [1, 2, 3])
+
+    def test_numbers_that_are_missing_are_no_class(self):
+        value = self.value()
+        g = from_ogb(value["graph"], np.array([[0.0], [np.nan], [1.0], [np.nan]]),
+                     {"train": np.array([2, 0]), "valid": np.array([1]), "test": np.array([3])})
+        self.assertEqual((g.y.tolist(), g.num_classes), ([0, -1, 1, -1], 2))
+        self.assertEqual(g.splits["public"][0].tolist(), [0, 2])
+
+    def test_what_does_not_fit_is_refused(self):
+        value, folder = self.value(), self.write(self.value())
+        with self.assertRaises(FormatError) as caught:
+            from_ogb(value["graph"], value["labels"], {"s": (np.array([9]), np.array([1]), np.array([2]))})
+        self.assertIn("outside 0..3", str(caught.exception))
+        with gzip.open(self.path("set/split/time/valid.csv.gz"), "wt") as f:
+            f.write("1\nx\n")
+        code, text = call("ogb", folder, "-o", self.path("out.h5"))
+        self.assertEqual(code, 3)
+        self.assertIn("line 2", text)
+        self.write({"graph": Evil("touch " + self.path("ran")), "labels": None})
+        code, text = call("ogb", folder, "-o", self.path("out.h5"))
+        self.assertEqual((code, os.path.exists(self.path("ran"))), (3, False))
+        code, text = call("ogb", self.path("absent"), "-o", self.path("out.h5"))
+        self.assertEqual(code, 3)
+        self.assertIn("gnntrain import", text)
+        self.assertFalse(os.path.exists(self.path("out.h5")))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 import argparse
 import sys
 
+from .dgl import read_dgl
 from .errors import FormatError
 from .h5_writer import save
+from .ogb import read_ogb
 from .planetoid import read_planetoid
 from .pyg import read_pyg
 
@@ -19,15 +21,28 @@ def parse(arguments):
     planetoid.add_argument("name", help="cora, citeseer, pubmed")
     pyg = commands.add_parser("pyg", help="a Data object of PyTorch Geometric, saved by torch.save")
     pyg.add_argument("file")
-    for command in (planetoid, pyg):
+    dgl = commands.add_parser("dgl", help="a graph of DGL, saved by dgl.save_graphs")
+    dgl.add_argument("file")
+    ogb = commands.add_parser("ogb", help="a node set that ogb has loaded: its folder, as dataset/ogbn_arxiv")
+    ogb.add_argument("folder")
+    ogb.add_argument("--directed", action="store_true", help="keep the direction of the edges")
+    for command in (planetoid, pyg, dgl, ogb):
         command.add_argument("-o", "--output", required=True, help="dataset file to write")
     return parser.parse_args(arguments)
+
+
+def read(options):
+    if options.command == "planetoid":
+        return read_planetoid(options.folder, options.name)
+    if options.command == "ogb":
+        return read_ogb(options.folder, options.directed)
+    return {"pyg": read_pyg, "dgl": read_dgl}[options.command](options.file)
 
 
 def main(arguments=None):
     options = parse(arguments)
     try:
-        g = read_planetoid(options.folder, options.name) if options.command == "planetoid" else read_pyg(options.file)
+        g = read(options)
         save(g, options.output)
     except FormatError as error:
         print(f"gnntrain_io: {error}", file=sys.stderr)

@@ -39,7 +39,7 @@ def _tensor(storage, offset, size, stride, *_):
     return numpy.lib.stride_tricks.as_strided(storage[offset:], size, steps).copy()
 
 
-def _names():
+def torch_names():
     names = {("torch", kind): (lambda dtype: lambda *_: dtype)(dtype) for kind, dtype in STORAGE_TYPES.items()}
     names[("torch._utils", "_rebuild_tensor_v2")] = _tensor
     names[("collections", "OrderedDict")] = Record
@@ -62,13 +62,14 @@ def _find(record, key, depth=0):
     return None
 
 
-def read_pyg(path):
+def load_archive(path, names):
+    """The value of a file of torch.save; `names` as for SafePickle."""
     try:
         with zipfile.ZipFile(path) as archive:
             pickles = [n for n in archive.namelist() if n.endswith("/data.pkl") or n == "data.pkl"]
             if len(pickles) != 1:
                 raise FormatError(f"'{path}' is no file of torch.save: it has {len(pickles)} data.pkl")
-            root, names = pickles[0][:-len("data.pkl")], _names()
+            root = pickles[0][:-len("data.pkl")]
 
             def storage(key):
                 if not isinstance(key, tuple) or len(key) < 5 or key[0] != "storage":
@@ -76,9 +77,13 @@ def read_pyg(path):
                 dtype = key[1]() if any(key[1] is known for known in names.values()) else None
                 return numpy.frombuffer(archive.read(f"{root}data/{key[2]}"), dtype)
 
-            value = SafePickle(archive.read(pickles[0]), path, names, storage).load()
+            return SafePickle(archive.read(pickles[0]), path, names, storage).load()
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise FormatError(f"cannot read '{path}': {error}") from None
+
+
+def read_pyg(path):
+    value = load_archive(path, torch_names())
     if isinstance(value, tuple) and value:  # (data, slices) of InMemoryDataset
         if len(value) > 1 and value[1] is not None:
             raise FormatError(f"'{path}' holds several graphs, which are not converted yet")
@@ -88,7 +93,7 @@ def read_pyg(path):
     return from_pyg(value, path)
 
 
-def _array(value):
+def array_of(value):
     if value is None:
         return None
     for step in ("detach", "cpu", "numpy"):  # a torch tensor, when called from a program that has torch
@@ -98,8 +103,8 @@ def _array(value):
 
 def _getter(data):
     if isinstance(data, dict):
-        return lambda key: _array(_find(data, key))
-    return lambda key: _array(getattr(data, key, None))
+        return lambda key: array_of(_find(data, key))
+    return lambda key: array_of(getattr(data, key, None))
 
 
 def _labels(g, y):
@@ -143,10 +148,16 @@ def from_pyg(data, source="PyG Data", directed=None):
         int(edges.max(initial=-1)) + 1
     if weight is not None:
         weight = weight.reshape(-1)
-    if directed is None:
+    guessed = directed is None
+    if guessed:
         pairs = edges[0].astype(numpy.int64) * num_nodes + edges[1]
         directed = not numpy.array_equal(numpy.unique(pairs), numpy.unique(edges[1].astype(numpy.int64) * num_nodes + edges[0]))
-    g = graph_from_pairs(num_nodes, edges[0], edges[1], weight, directed)
+    try:
+        g = graph_from_pairs(num_nodes, edges[0], edges[1], weight, directed)
+    except FormatError:  # two weights, one for each direction: then they are two arcs
+        if not guessed or directed:
+            raise
+        g = graph_from_pairs(num_nodes, edges[0], edges[1], weight, True)
     if x is not None:
         g.x = x.astype(numpy.float32).reshape(num_nodes, -1)
     if y is not None and len(y) == num_nodes:

@@ -174,6 +174,7 @@ OPCODES = {
     ord("T"): lambda p: p.stack.append(p.take(p.number("i"))),  # BINSTRING
     ord("C"): lambda p: p.stack.append(p.take(p.number("B"))),
     ord("B"): lambda p: p.stack.append(p.take(p.number("I"))),
+    0x8E: lambda p: p.stack.append(p.take(p.number("Q"))),      # BINBYTES8
     ord("X"): lambda p: p.text(p.number("I")),
     0x8C: lambda p: p.text(p.number("B")),
     ord("t"): lambda p: p.stack.append(tuple(p.pop_mark())),
