@@ -160,10 +160,59 @@ done:
     return st;
 }
 
+/* Arcs are drawn by the ids of their ends: those of the rows that a transpose of its own gathers come from their owners,
+ * half an id at a time. */
+static gnt_status exchange_ids(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+    gnti_program_parts *q = &p->parts;
+    const gnti_halo_plan *plan = q->part->backward;
+    const int64_t rows = plan->num_own + plan->num_halo;
+    uint32_t *half = NULL;
+
+    GNT_TRY(gnti_alloc_array(&half, rows + 1));
+    GNT_TRY(gnti_calloc_array(&q->arc_ids, rows + 1));
+    for (int shift = 0; shift < 64; shift += 32) {
+        for (int64_t r = 0; r < plan->num_own; r++)
+            half[r] = (uint32_t)((uint64_t)q->part->ids[r] >> shift);
+        GNT_TRY(gnti_parts_exchange_floats(p, GNTI_BACKWARD, (float *)(void *)half));
+        for (int64_t r = 0; r < rows; r++)
+            q->arc_ids[r] |= (int64_t)((uint64_t)half[r] << shift);
+    }
+done:
+    gnti_free(half);
+    return st;
+}
+
+static gnt_status bind_arc_ids(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+    gnti_program_parts *q = &p->parts;
+    const int64_t rows = q->part->backward->num_own + q->part->backward->num_halo;
+    bool drawn = false;
+
+    for (int64_t i = 0; i < p->ir.num_nodes; i++)
+        drawn = drawn || (p->ir.nodes[i].op == GNTI_IR_ATTEND_COLUMNS && p->ir.nodes[i].hyper != 0);
+    if (!drawn || q->part->backward == q->part->forward)
+        return GNT_OK;
+    GNT_TRY(exchange_ids(p));
+    for (int32_t a = 1; a < p->ir.num_adjs; a++) {
+        gnti_bound_operator *b = &p->operators[a];
+
+        if (b->same_as != 0)
+            b->ids_transposed = p->operators[b->same_as].ids_transposed;
+        else
+            GNT_TRY(gnti_device_array(p, q->arc_ids, (size_t)rows * sizeof *q->arc_ids, &b->ids_transposed));
+    }
+done:
+    return st;
+}
+
 gnt_status gnti_bind_travel(gnti_program *p)
 {
     gnt_status st = GNT_OK;
 
+    GNT_TRY(bind_arc_ids(p));
     GNT_TRY(gnti_bind_broadcast(p));
     GNT_TRY(gnti_bind_overlap(p));
 done:
@@ -199,6 +248,8 @@ void gnti_parts_unbind(gnti_program *p)
     free_split(&q->split[GNTI_FORWARD]);
     free_split(&q->split[GNTI_BACKWARD]);
     free_split(&q->masked_split);
+    gnti_free(q->arc_ids);
+    q->arc_ids = NULL;
     q->part = NULL;
 }
 

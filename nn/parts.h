@@ -75,6 +75,7 @@ typedef struct gnti_program_parts {
     gnti_exchange *under_way[2];
     int64_t interior_arcs[2];
     gnti_row_split split[2], masked_split; /* plans of overlap */
+    int64_t *arc_ids;                      /* of own rows and halo rows of the transpose; NULL: not needed */
     gnti_text note;                        /* strategy and why */
 } gnti_program_parts;
 

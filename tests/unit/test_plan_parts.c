@@ -65,6 +65,8 @@ static const char *const texts[] = {
     "net:kind=gcnii:hidden=8",
     "net:kind=sgc:hidden=8",
     "net:kind=appnp:hidden=8:drop=0.2",
+    "sage:8:dropout=0.3, sage:aggregate=max",
+    "gat:4x3:act=elu:attn-dropout=0.4, gat:heads=2:attn-dropout=0.3",
 };
 
 static void run_texts(bool symmetric, bool weighted, bool bitwise)

@@ -49,7 +49,8 @@ static void test_passes(void **state)
 {
     static const char *const texts[] = { "gcn:16:norm=batch:dropout=0.3, gcn:9:residual=true, gcn",
                                          "net:kind=maxpool:hidden=9", "net:kind=gin:hidden=8",
-                                         "net:kind=gcnii:hidden=8:drop=0.3" };
+                                         "net:kind=gcnii:hidden=8:drop=0.3",
+                                         "gat:4x3:act=elu:attn-dropout=0.4, gat:attn-dropout=0.3" };
     nn_data d;
     gnti_partition *partition = parts_random(5, 100, CHUNKS);
 

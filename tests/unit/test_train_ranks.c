@@ -76,7 +76,10 @@ static void assert_same(const outcome *a, const outcome *b)
     assert_true(a->test == b->test);
 }
 
-static const char *const texts[] = { "gcn:8, gcn", "gcn:8:norm=batch, gcn:6:norm=layer, linear" };
+static const char *const texts[] = {
+    "gcn:8, gcn", "gcn:8:norm=batch, gcn:6:norm=layer, linear",
+    "sage:8:aggregate=max:dropout=0.2, gat:4x2:act=elu:attn-dropout=0.3, gat"
+};
 static const char *const counts[] = { "1", "2", "3", "4", "7", "8" };
 
 /* P ranks against the whole graph on one device. */
