@@ -3,12 +3,17 @@
 # Kills a training run with SIGKILL at N random moments and continues it with the same line each time. Demands that no file
 # of the run folder is ever damaged and that the weights at the end equal those of an undisturbed run, bit for bit.
 #
-#   tools/kill-test.sh [N [SEED]]        (default 10 kills; GNNTRAIN names the command, else the release or dev build)
+#   tools/kill-test.sh [N [SEED [RANKS]]]   (default 10 kills; GNNTRAIN names the command, else the release or dev build)
+#
+# With RANKS from 2 on the run is RANKS MPI processes and one of them, any, is killed: the others must be gone within a time
+# limit too. Each start takes another number of ranks, from 2 to RANKS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 kills=${1:-10}
 seed=${2:-$(date +%s)}
+ranks=${3:-1}
+limit=20 # seconds until every process of a broken job must be gone
 RANDOM=$seed
 echo "seed $seed"
 gnntrain=${GNNTRAIN:-build/release/bin/gnntrain}
@@ -18,12 +23,33 @@ python=${GNT_PYTHON:-$([ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo 
 work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$gnntrain" generate csbm --nodes 400 --seed 3 -o "$work/graph.h5" >/dev/null
+"$gnntrain" generate csbm --nodes 400 --seed 3 -o "$work/graph.h5" -q >/dev/null
 train=("$gnntrain" train "$work/graph.h5" --model 'gcn:16:norm=batch, gcn' --dropout 0.5 --lr 0.01 --weight-decay 5e-4
     --epochs 120 --seed 7 --seeds 2 --checkpoint-every 1 --eval-every 5 --patience 1000 --threads 1)
 
+launch=()
+if [ "$ranks" -gt 1 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    "$gnntrain" partition "$work/graph.h5" --chunks 8 -o "$work/graph.part.h5" -q >/dev/null
+    train+=(--partition "$work/graph.part.h5" --deterministic bitwise --wait-limit 10)
+fi
+next_launch() { [ "$ranks" -lt 2 ] || launch=(mpirun -n $((2 + RANDOM % (ranks - 1)))); }
+# The process to kill: the run itself, or any one of its ranks (none before mpirun has started them).
+victim() { # PROCESS
+    if [ "$ranks" -lt 2 ]; then echo "$1"; else pgrep -P "$1" -f gnntrain | shuf -n 1 --random-source=<(yes $RANDOM); fi
+}
+# Every process of a broken job ends by itself.
+gone() { # PROCESS
+    local until=$(($(date +%s) + limit))
+    while kill -0 "$1" 2>/dev/null || pgrep -f -- "--run $work/run" >/dev/null; do
+        [ "$(date +%s)" -lt $until ] || { echo "still there $limit s after a kill:"; pgrep -af -- "--run $work/run"; exit 1; }
+        sleep 0.1
+    done
+}
+
 start=$(date +%s%N)
-"${train[@]}" --run "$work/whole" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+next_launch
+"${launch[@]}" "${train[@]}" --run "$work/whole" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 whole_ms=$((($(date +%s%N) - start) / 1000000))
 echo "undisturbed: $whole_ms ms"
 
@@ -87,12 +113,15 @@ while [ "$done_kills" -lt "$kills" ]; do
     run=$work/run
     rm -rf "$run"
     while :; do
-        "${train[@]}" --run "$run" >"$work/log" 2>&1 &
+        next_launch
+        "${launch[@]}" "${train[@]}" --run "$run" >"$work/log" 2>&1 &
         process=$!
         # somewhere in the first part of what is left, so that one run is killed several times
         delay_ms=$((RANDOM % (whole_ms / 3 + 20)))
         sleep "$(printf '%d.%03d' $((delay_ms / 1000)) $((delay_ms % 1000)))"
-        if [ "$done_kills" -lt "$kills" ] && kill -9 $process 2>/dev/null; then
+        target=$(victim $process)
+        if [ "$done_kills" -lt "$kills" ] && [ -n "$target" ] && kill -9 "$target" 2>/dev/null; then
+            gone $process
             wait $process 2>/dev/null || true
             [ ! -d "$run" ] || damaged "$run"
             done_kills=$((done_kills + 1))

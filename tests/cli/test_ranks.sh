@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# label: medium
+# One command, any number of ranks: threads and MPI processes give the bits of one device over the same partition, a stopped
+# run goes on at another size, predictions list the same nodes in the same order, launches that do not fit are refused.
+# shellcheck source=tests/cli/support.sh
+. "$(dirname "$0")/support.sh"
+
+run 0 generate csbm --nodes 600 --seed 4 -o g.h5 -q
+run 0 partition g.h5 --chunks 8 -o g.part.h5 -q
+train=(train g.h5 --model 'gcn:16, gcn' --dropout 0.5 --seed 2 --partition g.part.h5 --deterministic bitwise)
+
+same() { cmp <(cut -d, -f1-6 "$1/metrics.csv" | sed 's/,[^,]*seconds.*//') <(cut -d, -f1-6 "$2/metrics.csv" | sed 's/,[^,]*seconds.*//') ||
+    fail "$1 and $2 differ"; }
+
+run 0 "${train[@]}" --epochs 12 --run one
+for p in 2 3 8; do
+    run 0 "${train[@]}" --epochs 12 --devices $p --run "threads-$p"
+    same one "threads-$p"
+done
+run 0 "${train[@]}" --epochs 12 --devices 3 --strategy broadcast --run broadcast
+same one broadcast
+
+# predictions of a run on many devices: the user's ids and order
+run 0 predict one -o one.csv -q
+run 0 predict threads-8 -o eight.csv -q
+cmp one.csv eight.csv || fail "predictions differ"
+
+# a trace of the first epochs, one row a rank
+run 0 train g.h5 --epochs 3 --devices 2 --trace t.json -q
+python3 -c "import json; t = json.load(open('t.json')); assert {e['pid'] for e in t} == {0, 1}" || fail "no trace of two ranks"
+
+# what does not fit is told with both numbers
+run 2 train g.h5 --devices 9 --partition g.part.h5
+err_has "9 devices but only 8 chunks"
+run 2 train g.h5 --trace t.json
+err_has "this run has none"
+run 2 train g.h5 --devices 'cpu:spede=1'
+err_has "did you mean speed"
+run 0 generate csbm --nodes 600 --seed 5 -o other.h5 -q
+run 3 train other.h5 --partition g.part.h5 --devices 2
+err_has "was cut from another graph"
+
+command -v mpirun >/dev/null || { echo "SKIP: no mpirun, threads alone were tested"; exit 0; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+ranks() { # NUMBER CODE ARGUMENT...
+    local n=$1 expected=$2 code=0
+    shift 2
+    timeout 120 mpirun -n "$n" "$GNNTRAIN" "$@" >"$work/out" 2>"$work/err" || code=$?
+    [ $code -eq "$expected" ] || fail "exit code $code, expected $expected: mpirun -n $n gnntrain $*"
+}
+ranks 3 0 "${train[@]}" --epochs 12 --run mpi-3
+same one mpi-3
+[ "$(grep -c '^test metric' out)" -eq 1 ] || fail "not one rank alone speaks"
+ranks 2 2 predict one -o two.csv
+err_has "this runs as one"
+ranks 2 2 train g.h5 --devices 3
+err_has "3 devices" "2 ranks"
+
+# stopped at four processes, gone on at three threads
+timeout 120 mpirun -n 4 "$GNNTRAIN" "${train[@]}" --epochs 100000 --run stopped >out 2>err &
+job=$!
+until [ -s stopped/metrics.csv ]; do
+    kill -0 $job 2>/dev/null || fail "the job ended before its first epoch"
+    sleep 0.1
+done
+pkill -TERM -n -f -- '--run stopped' || true # one rank alone hears of it
+code=0
+wait $job || code=$?
+[ $code -eq 75 ] || fail "exit code $code of a stopped job, expected 75"
+done=$(($(wc -l <stopped/metrics.csv) - 1))
+run 0 "${train[@]}" --epochs $((done + 5)) --devices 3 --run stopped
+[ $(($(wc -l <stopped/metrics.csv) - 1)) -eq $((done + 5)) ] || fail "the run did not go on after epoch $done"
