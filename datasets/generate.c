@@ -6,6 +6,7 @@
 
 #include "datasets/split.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of an edge: both ends in the list and the columns of both directions in the graph. */
@@ -96,6 +97,43 @@ static gnt_status check_options(int kind, const gntx_generate_options *o)
                   GENERATORS[kind].options[1] != '\0' ? GENERATORS[kind].options : " no options");
     }
 done:
+    return st;
+}
+
+typedef struct ranked {
+    uint64_t draw;
+    int64_t node;
+} ranked;
+
+static int compare_draws(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->draw != y->draw)
+        return x->draw < y->draw ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+gnt_status gnti_generation_order(const gnti_generation *g, uint32_t what, int64_t num_nodes, int64_t **out)
+{
+    gnt_status st = GNT_OK;
+    ranked *r = NULL;
+    int64_t *order = NULL;
+
+    GNT_TRY(gnti_alloc_array(&r, num_nodes));
+    GNT_TRY(gnti_alloc_array(&order, num_nodes));
+    for (int64_t v = 0; v < num_nodes; v++)
+        r[v] = (ranked){
+            (uint64_t)gnti_generation_word(g, what, v, 0) << 32 | gnti_generation_word(g, what, v, 1), v
+        };
+    qsort(r, (size_t)num_nodes, sizeof *r, compare_draws);
+    for (int64_t i = 0; i < num_nodes; i++)
+        order[i] = r[i].node;
+    *out = order;
+    order = NULL; /* handed over */
+done:
+    gnti_free(r);
+    gnti_free(order);
     return st;
 }
 

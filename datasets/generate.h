@@ -43,6 +43,9 @@ gnt_status gnti_generate_path(gnti_generation *g);
 gnt_status gnti_generation_edges(gnti_generation *g, int64_t num_edges);
 gnt_status gnti_generation_build(gnti_generation *g, int64_t num_nodes);
 
+/* The nodes 0 .. num_nodes - 1 in the order of their draws `what` (two words, equal ones by number); to be freed. */
+gnt_status gnti_generation_order(const gnti_generation *g, uint32_t what, int64_t num_nodes, int64_t **out);
+
 /* One word of draw `column` of item id. */
 static inline uint32_t gnti_generation_word(const gnti_generation *g, uint32_t what, int64_t id,
                                             uint32_t column)

@@ -17,7 +17,6 @@
 #include "datasets/generate.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct model {
     gnti_generation *g;
@@ -27,36 +26,16 @@ typedef struct model {
     double *mean;    /* (k, d) s mu_c */
 } model;
 
-typedef struct ranked {
-    uint64_t draw;
-    int64_t node;
-} ranked;
-
-static int compare_draws(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-
-    if (x->draw != y->draw)
-        return x->draw < y->draw ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
-
 /* Classes in the order of the nodes' draws: the first n / k nodes are class 0, and so on. */
 static gnt_status draw_classes(model *m, int32_t *class_of)
 {
     gnt_status st = GNT_OK;
-    ranked *r = NULL;
-    int64_t *next = NULL;
+    int64_t *order = NULL, *next = NULL;
 
-    GNT_TRY(gnti_alloc_array(&r, m->n));
+    GNT_TRY(gnti_generation_order(m->g, GNTI_GENERATE_CLASSES, m->n, &order));
     GNT_TRY(gnti_calloc_array(&next, m->k));
-    for (int64_t v = 0; v < m->n; v++)
-        r[v] = (ranked){ (uint64_t)gnti_generation_word(m->g, GNTI_GENERATE_CLASSES, v, 0) << 32 |
-                             gnti_generation_word(m->g, GNTI_GENERATE_CLASSES, v, 1),
-                         v };
-    qsort(r, (size_t)m->n, sizeof *r, compare_draws);
     for (int64_t i = 0; i < m->n; i++)
-        class_of[r[i].node] = (int32_t)(i * m->k / m->n);
+        class_of[order[i]] = (int32_t)(i * m->k / m->n);
     for (int64_t v = 0; v < m->n; v++)
         m->begin[class_of[v] + 1]++;
     for (int64_t c = 0; c < m->k; c++) {
@@ -66,7 +45,7 @@ static gnt_status draw_classes(model *m, int32_t *class_of)
     for (int64_t v = 0; v < m->n; v++)
         m->member[next[class_of[v]]++] = v;
 done:
-    gnti_free(r);
+    gnti_free(order);
     gnti_free(next);
     return st;
 }

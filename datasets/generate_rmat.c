@@ -6,47 +6,22 @@
  */
 #include "datasets/generate.h"
 
-#include <stdlib.h>
-
 /* Cumulative probabilities times 2^32: a, a + b, a + b + c. */
 static const uint32_t QUARTERS[3] = { 2448131358u, 3264175144u, 4080218931u };
-
-typedef struct ranked {
-    uint64_t draw;
-    int64_t node;
-} ranked;
-
-static int compare_draws(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-
-    if (x->draw != y->draw)
-        return x->draw < y->draw ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
 
 static gnt_status shuffle_names(const gnti_generation *g, int64_t num_nodes, int64_t **out)
 {
     gnt_status st = GNT_OK;
-    ranked *r = NULL;
-    int64_t *name = NULL;
+    int64_t *order = NULL, *name = NULL;
 
-    GNT_TRY(gnti_alloc_array(&r, num_nodes));
+    GNT_TRY(gnti_generation_order(g, GNTI_GENERATE_NAMES, num_nodes, &order));
     GNT_TRY(gnti_alloc_array(&name, num_nodes));
-    for (int64_t v = 0; v < num_nodes; v++) {
-        uint32_t w[4];
-
-        gnti_draw_quad(gnti_seed_key((uint64_t)g->o.seed), GNTI_DRAW_GENERATE, GNTI_GENERATE_NAMES, 0, v, 0,
-                       w);
-        r[v] = (ranked){ (uint64_t)w[0] << 32 | w[1], v };
-    }
-    qsort(r, (size_t)num_nodes, sizeof *r, compare_draws);
     for (int64_t i = 0; i < num_nodes; i++)
-        name[r[i].node] = i;
+        name[order[i]] = i;
     *out = name;
     name = NULL;
 done:
-    gnti_free(r);
+    gnti_free(order);
     gnti_free(name);
     return st;
 }
