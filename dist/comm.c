@@ -156,22 +156,25 @@ void gnti_comm_abort(gnti_comm *c, const char *reason)
     c->table->abort(c);
 }
 
-/* The end of a queue without a list in order: whoever comes at a waits at most for all that come from a on. */
-double gnti_comm_last_arrival(const gnti_link *link, const gnti_comm_mail *mail, int32_t count)
+/* The end of a queue without a list in order: whoever comes at a waits at most for all that come from a on, and all wait for
+ * what came before. */
+double gnti_comm_last_arrival(const gnti_comm *c, const gnti_comm_mail *mail, int32_t count)
 {
-    double last = 0.0;
+    const double rate = c->link.bytes_per_second;
+    double last = 0.0, all = 0.0;
 
     for (int32_t i = 0; i < count; i++) {
-        double end = mail[i].departure + link->latency;
+        double end = mail[i].departure + c->link.latency;
 
         if (mail[i].bytes == 0)
             continue;
-        for (int32_t j = 0; j < count && link->bytes_per_second > 0.0; j++)
+        all += rate > 0.0 ? (double)mail[i].bytes / rate : 0.0;
+        for (int32_t j = 0; j < count && rate > 0.0; j++)
             if (mail[j].departure >= mail[i].departure)
-                end += (double)mail[j].bytes / link->bytes_per_second;
+                end += (double)mail[j].bytes / rate;
         last = end > last ? end : last;
     }
-    return last;
+    return all > 0.0 && c->link_free_seconds + all > last ? c->link_free_seconds + all : last;
 }
 
 void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes)

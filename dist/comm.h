@@ -68,6 +68,9 @@ typedef struct gnti_link {
     double latency, bytes_per_second;
 } gnti_link;
 
+/* What lies between two ranks. */
+typedef enum gnti_link_class { GNTI_LINK_HOST, GNTI_LINK_NETWORK, GNTI_LINK_NUM_CLASSES } gnti_link_class;
+
 /* Each communicator starts with this; so does each exchange with its communicator. */
 struct gnti_comm {
     const gnti_comm_table *table;
@@ -76,11 +79,15 @@ struct gnti_comm {
     int32_t num_threads; /* that packing may use; 1 until the owner of the device sets it */
     atomic_int aborted;  /* gnti_comm_is_aborted; 1 while the reason is written, then 2 */
     /* A virtual clock of this rank's device (kernels/virtual.h), or NULL: wall time. A wait sets it to the arrival of what was
-     * waited for: the sender's clock at start + latency + bytes / bandwidth. The messages that a rank receives in one exchange
-     * share its bandwidth, one after the other. */
+     * waited for: the sender's clock at start + latency + bytes / bandwidth. A rank receives one message after the
+     * other, at its bandwidth. */
     double *virtual_seconds;
     gnti_link link;
-    double arrived_seconds; /* on the clock in use: when the newest exchange was found complete */
+    gnti_link
+        measured[GNTI_LINK_NUM_CLASSES]; /* dist/link_cost.h; bandwidth 0: not measured, or no such link */
+    const int32_t *host;                 /* (size) number of each rank's host; NULL: all on one */
+    double link_free_seconds; /* virtual clock: when the last message of the exchanges so far was in */
+    double arrived_seconds;   /* on the clock in use: when the newest exchange was found complete */
     char reason[GNTI_COMM_REASON_BYTES];
 };
 struct gnti_exchange {
@@ -129,12 +136,12 @@ gnt_status gnti_comm_barrier(gnti_comm *c);
 gnt_status gnti_comm_split(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
 /* Marks it broken for all ranks; the text tells why. Any thread, any time, more than once. NULL is fine. */
 void gnti_comm_abort(gnti_comm *c, const char *reason);
-/* On a virtual clock: when the last of an exchange's messages to this rank has arrived. */
+/* On a virtual clock: when the last of an exchange's messages to this rank has arrived, behind those of earlier exchanges. */
 typedef struct gnti_comm_mail {
     double departure;
     size_t bytes;
 } gnti_comm_mail;
-double gnti_comm_last_arrival(const gnti_link *link, const gnti_comm_mail *mail, int32_t count);
+double gnti_comm_last_arrival(const gnti_comm *c, const gnti_comm_mail *mail, int32_t count);
 /* Copies a whole message to where it belongs. */
 void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes);
 bool gnti_comm_is_aborted(const gnti_comm *c);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/plugin.h"
+#include "dist/link_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ static void process_free(gnti_comm *head)
     process_exchanges_free(c);
     job_free(c->job);
     gnti_free(c->world);
+    gnti_free(c->host);
     gnti_free(c->peers);
     gnti_free(c->scratch);
     gnti_free(c);
@@ -59,6 +61,21 @@ static const gnti_comm_table process_table = {
     .free = process_free,
 };
 
+/* Numbers the hosts by the lowest rank on each; stays NULL while all are on one. */
+static void number_hosts(process_comm *c)
+{
+    c->head.host = NULL;
+    for (int32_t r = 0; r < c->head.size; r++) {
+        int32_t first = 0;
+
+        while (strcmp(c->job->hosts[c->world[first]], c->job->hosts[c->world[r]]) != 0)
+            first++;
+        c->host[r] = first;
+        if (first != 0)
+            c->head.host = c->host;
+    }
+}
+
 /* world (size) is copied. The job has one user more. */
 static gnt_status comm_create(process_job *job, int32_t rank, int32_t size, const int32_t *world, int32_t id,
                               process_comm **out)
@@ -71,6 +88,7 @@ static gnt_status comm_create(process_job *job, int32_t rank, int32_t size, cons
               (int)(job->facts.highest_tag - 2) / 2);
     GNT_TRY(gnti_calloc_array(&c, 1));
     GNT_TRY(gnti_alloc_array(&c->world, size));
+    GNT_TRY(gnti_alloc_array(&c->host, size));
     GNT_TRY(gnti_calloc_array(&c->peers, size));
     memcpy(c->world, world, (size_t)size * sizeof *world);
     c->head.table = &process_table;
@@ -82,11 +100,13 @@ static gnt_status comm_create(process_job *job, int32_t rank, int32_t size, cons
     c->chunk_bytes = PROCESS_CHUNK_BYTES;
     c->job = job;
     job->num_comms++;
+    number_hosts(c);
     *out = c;
     c = NULL;
 done:
     if (c != NULL) {
         gnti_free(c->world);
+        gnti_free(c->host);
         gnti_free(c->peers);
         gnti_free(c);
     }
@@ -140,6 +160,7 @@ static gnt_status process_split(gnti_comm *head, int32_t color, int32_t key, gnt
         part->head.num_threads = head->num_threads;
         part->head.virtual_seconds = head->virtual_seconds;
         part->head.link = head->link;
+        memcpy(part->head.measured, head->measured, sizeof head->measured);
         part->chunk_bytes = c->chunk_bytes;
     }
     *out = part != NULL ? &part->head : NULL;
@@ -255,6 +276,7 @@ static gnt_status tell_hosts(process_comm *c)
     GNT_TRY(process_all_reduce(&c->head, &(gnti_all_reduce_args){ list, (int64_t)size * PROCESS_HOST_BYTES,
                                                                   GNT_U8, GNTI_COMM_MAX }));
     memcpy(c->job->hosts, list, (size_t)size * PROCESS_HOST_BYTES);
+    number_hosts(c);
 done:
     gnti_free(list);
     return st;
@@ -275,6 +297,7 @@ gnt_status gnti_comm_mpi_create(gnti_comm **out)
     GNT_TRY(comm_create(job, job->facts.rank, job->facts.size, world, job->next_id++, &c));
     GNT_TRY(wait_for_ready(c));
     GNT_TRY(tell_hosts(c));
+    GNT_TRY(gnti_cost_measure(&c->head));
     *out = &c->head;
     c = NULL;
 done:

@@ -63,6 +63,7 @@ typedef struct process_comm {
     gnti_comm head;
     process_job *job;
     int32_t *world; /* (size) the job's rank of each of ours */
+    int32_t *host;  /* (size) the lowest of our ranks on its host */
     int32_t id;     /* tags 1 + 2 id (exchanges), 2 + 2 id (sums) */
     size_t chunk_bytes;
     process_exchange *exchanges;

@@ -278,15 +278,18 @@ static double last_arrival(const process_exchange *x)
     for (int32_t i = 0; i < x->num_messages; i++)
         if (!x->messages[i].is_send)
             x->mail[count++] = (gnti_comm_mail){ x->messages[i].departure, x->messages[i].bytes };
-    return gnti_comm_last_arrival(&x->head.comm->link, x->mail, count);
+    return gnti_comm_last_arrival(x->head.comm, x->mail, count);
 }
 
 static void note_arrival(process_exchange *x)
 {
     gnti_comm *c = x->head.comm;
 
-    if (!x->complete)
-        c->arrived_seconds = c->virtual_seconds != NULL ? last_arrival(x) : gnti_clock_seconds();
+    if (x->complete)
+        return;
+    c->arrived_seconds = c->virtual_seconds != NULL ? last_arrival(x) : gnti_clock_seconds();
+    if (c->virtual_seconds != NULL)
+        c->link_free_seconds = fmax(c->link_free_seconds, c->arrived_seconds);
     x->complete = true;
 }
 

@@ -87,6 +87,8 @@ static void inherit(gnti_comm *part, const gnti_comm *whole)
     part->num_threads = whole->num_threads;
     part->virtual_seconds = whole->virtual_seconds;
     part->link = whole->link;
+    for (int class = 0; class < GNTI_LINK_NUM_CLASSES; class ++)
+        part->measured[class] = whole->measured[class];
 }
 
 static gnt_status threads_split(gnti_comm *head, int32_t color, int32_t key, gnti_comm **out)

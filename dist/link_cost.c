@@ -5,10 +5,18 @@
 #include <math.h>
 #include <string.h>
 
+gnti_link_class gnti_cost_link_class(const gnti_comm *c, int32_t rank)
+{
+    return c->host == NULL || c->host[rank] == c->host[c->rank] ? GNTI_LINK_HOST : GNTI_LINK_NETWORK;
+}
+
 gnti_link gnti_cost_link(const gnti_comm *c)
 {
     if (c->link.bytes_per_second > 0.0)
         return c->link;
+    for (int32_t class = GNTI_LINK_NUM_CLASSES - 1; class >= 0; class --)
+        if (c->measured[class].bytes_per_second > 0.0)
+            return c->measured[class];
     if (strcmp(c->table->name, "mpi") == 0)
         return (gnti_link){ 5e-6, 5e9 };
     return (gnti_link){ 2e-6, 8e9 }; /* one copy in memory */
@@ -16,7 +24,11 @@ gnti_link gnti_cost_link(const gnti_comm *c)
 
 bool gnti_cost_link_is_apart(const gnti_comm *c)
 {
-    return c->size > 1 && (c->link.bytes_per_second > 0.0 || strcmp(c->table->name, "mpi") == 0);
+    bool network = false;
+
+    for (int32_t r = 0; r < c->size; r++)
+        network = network || gnti_cost_link_class(c, r) == GNTI_LINK_NETWORK;
+    return c->size > 1 && (c->link.bytes_per_second > 0.0 || network);
 }
 
 double gnti_cost_halo_seconds(const gnti_link *link, int32_t num_peers, int64_t num_rows, int64_t row_bytes)

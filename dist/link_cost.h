@@ -13,9 +13,14 @@
 #define GNTI_COST_PACK       0.25
 #define GNTI_COST_COLLECTIVE 0.77
 
-/* The communicator's link where it has one (virtual clocks), else that of its kind. */
+/* Measures every class of link that the communicator has: exchanges with all ranks of the class at once, of few bytes and of
+ * many, medians, the slowest rank's. Some milliseconds. Every rank calls this. Never chooses what bits depend on. */
+gnt_status gnti_cost_measure(gnti_comm *c);
+gnti_link_class gnti_cost_link_class(const gnti_comm *c, int32_t rank);
+
+/* The communicator's link where it has one (virtual clocks), else the slowest that was measured, else that of its kind. */
 gnti_link gnti_cost_link(const gnti_comm *c);
-/* Whether messages travel while the cores compute; ranks as threads copy rows themselves. */
+/* Whether messages travel while the cores compute: over a network. Ranks of one host copy rows with their cores. */
 bool gnti_cost_link_is_apart(const gnti_comm *c);
 double gnti_cost_halo_seconds(const gnti_link *link, int32_t num_peers, int64_t num_rows, int64_t row_bytes);
 double gnti_cost_broadcast_seconds(const gnti_link *link, int32_t num_ranks, int64_t num_nodes,

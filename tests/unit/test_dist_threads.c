@@ -98,7 +98,8 @@ static void test_virtual_clock(void **state)
 
 static void test_messages_share_the_bandwidth(void **state)
 {
-    const gnti_link link = { 0.5, 100.0 }, free_link = { 0.5, 0.0 };
+    gnti_comm link = { .link = { 0.5, 100.0 } }, busy = { .link = { 0.5, 100.0 }, .link_free_seconds = 4.0 };
+    gnti_comm free_link = { .link = { 0.5, 0.0 }, .link_free_seconds = 4.0 };
     const gnti_comm_mail together[3] = { { 1.0, 100 }, { 1.0, 200 }, { 1.0, 0 } };
     const gnti_comm_mail apart[2] = { { 9.0, 100 }, { 1.0, 100 } }, over[2] = { { 1.0, 300 }, { 2.0, 100 } };
 
@@ -108,6 +109,8 @@ static void test_messages_share_the_bandwidth(void **state)
     assert_true(gnti_comm_last_arrival(&link, over, 2) == 1.0 + 0.5 + 4.0);
     assert_true(gnti_comm_last_arrival(&free_link, over, 2) == 2.5);
     assert_true(gnti_comm_last_arrival(&link, over, 0) == 0.0);
+    assert_true(gnti_comm_last_arrival(&busy, together, 3) == 4.0 + 3.0);
+    assert_true(gnti_comm_last_arrival(&busy, apart, 2) == 9.0 + 0.5 + 1.0);
 }
 
 static gnt_status start_one(gnti_comm *c, gnti_exchange **out)
