@@ -305,6 +305,57 @@ static void test_work(void **state)
     gnti_graph_free(&g);
 }
 
+/* One edge in a hundred leads elsewhere now: the old chunks refined are nearly as good as fresh ones. */
+static void test_update(void **state)
+{
+    enum { SIDE = 120, N = SIDE * SIDE };
+    gnti_graph *grid = gnt_cut_grid(SIDE, SIDE), *changed = NULL;
+    const gnti_partition_config config = { .num_chunks = 64 };
+    gnti_partition *old = cut(grid, &config), *fresh, *p = NULL;
+    gnti_arc_list list = { .num_arcs = 0 };
+    uint8_t touched[N] = { 0 };
+    int64_t moved = 0;
+
+    (void)state;
+    gnt_assert_ok(gnti_alloc_array(&list.source, grid->num_arcs));
+    gnt_assert_ok(gnti_alloc_array(&list.target, grid->num_arcs));
+    for (int64_t v = 0; v < N; v++)
+        for (int64_t a = grid->offsets[v]; a < grid->offsets[v + 1]; a++) {
+            int64_t u = grid->columns[a];
+
+            if (u < v)
+                continue;
+            if (a % 100 == 7) {
+                touched[u] = touched[v] = 1;
+                u = gnti_below(gnti_draw_word(gnti_seed_key(3), GNTI_DRAW_GENERATE, 2, 0, a, 0), N);
+                touched[u] = 1;
+            }
+            list.source[list.num_arcs] = v;
+            list.target[list.num_arcs++] = u;
+        }
+    gnt_assert_ok(gnti_graph_build(N, &list, &(gnti_build_options){ .symmetrise = true, .drop_loops = true },
+                                   NULL, NULL, &changed));
+    fresh = cut(changed, &config);
+    gnt_assert_ok(gnti_partition_update(changed, old, touched, &config, &p));
+    gnt_cut_check(p, N, 64);
+    for (int64_t v = 0; v < N; v++)
+        moved += p->chunk_of[v] != old->chunk_of[v];
+    print_message("volume %lld, fresh %lld; %lld of %d nodes moved; %.4f s, fresh %.4f s\n",
+                  (long long)fact(p, "volume"), (long long)fact(fresh, "volume"), (long long)moved, N,
+                  made(p, "seconds"), made(fresh, "seconds"));
+    assert_true((double)fact(p, "volume") <= 1.05 * (double)fact(fresh, "volume"));
+    assert_true(made(p, "volume_after_refinement") < made(p, "volume_before_refinement"));
+    assert_true(moved > 0 && moved < N / 10);
+    assert_true(made(p, "largest_work_over_target") < 1.06);
+    gnti_partition_free(&p);
+    gnti_partition_free(&fresh);
+    gnti_partition_free(&old);
+    gnti_free(list.source);
+    gnti_free(list.target);
+    gnti_graph_free(&changed);
+    gnti_graph_free(&grid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_shapes),     cmocka_unit_test(test_isolated),
         cmocka_unit_test(test_shares),     cmocka_unit_test(test_same_again),
         cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_work),
+        cmocka_unit_test(test_update),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
