@@ -2,9 +2,10 @@
 /* The plug-in that knows MPI: non-blocking messages over a communicator of our own, tested, never waited for.
  *
  * It ends MPI when the process exits, since a job has one MPI and a program may make several communicators. MPI_Finalize
- * waits for all ranks without a limit, so a barrier that is tested under a limit comes first. A process that ends with an
- * error, or with a broken communicator, does not finalise: its launcher (mpirun, srun --kill-on-bad-exit) then ends the rest,
- * and the code it exits with is what the launcher reports.
+ * waits for all ranks without a limit, so a barrier that is tested under a limit comes first. It also keeps a rank that has
+ * stopped on request (75) until the others have written their files: a launcher ends the rest as soon as one exits with a
+ * code. A process that ends with an error, or with a broken communicator, does not finalise and waits for nobody: its launcher
+ * (mpirun, srun --kill-on-bad-exit) ends the rest, and the code it exits with is what the launcher reports.
  */
 #include "dist/mpi_transport.h"
 
@@ -16,7 +17,7 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(gnti_mpi_request), "a request fits");
 
-enum { EXIT_PEER_LOST = 5 };
+enum { EXIT_PEER_LOST = 5, EXIT_STOPPED = 75 };
 
 __attribute__((visibility("default"))) const gnti_mpi_transport *gnti_mpi_transport_get(void);
 
@@ -69,7 +70,7 @@ static void end_at_exit(int status, void *unused)
 
     (void)unused;
     MPI_Finalized(&finalized);
-    if (finalized || status != 0)
+    if (finalized || (status != 0 && status != EXIT_STOPPED))
         return;
     if (mpi.broken || !all_exit())
         MPI_Abort(MPI_COMM_WORLD, EXIT_PEER_LOST);

@@ -3,6 +3,7 @@
  *
  *   cases            the contract of every communicator, messages whole and in pieces of 1000 bytes
  *   loop SECONDS LIMIT   exchanges, sums and barriers until somebody kills a rank; "ready" once all have begun
+ *   stop FILE        every rank ends with 75, rank 0 after two seconds and a file
  *   abort RANK       that rank gives up; differ: the ranks have other programs; leave RANK: it returns early
  * Exits as the command does: 0, 5 for a lost or late rank, 1 for anything else; the text goes to stderr.
  */
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static gnt_status run_cases(gnti_comm *c)
 {
@@ -109,6 +111,20 @@ static gnt_status run_differ(gnti_comm *c)
                                   hash);
 }
 
+/* What a checkpoint does: the others are at their exit long before rank 0 has written it. */
+static void stop(const gnti_comm *c, const char *path)
+{
+    const struct timespec t = { 2, 0 };
+    FILE *f = NULL;
+
+    if (c->rank != 0)
+        return;
+    nanosleep(&t, NULL);
+    f = fopen(path, "w");
+    if (f != NULL)
+        fclose(f);
+}
+
 static gnt_status run_mode(gnti_comm *c, int argc, char **argv)
 {
     gnt_status st = GNT_OK;
@@ -130,6 +146,10 @@ static gnt_status run_mode(gnti_comm *c, int argc, char **argv)
         gnti_comm_abort(c, "loss is NaN in epoch 3");
         GNT_FAIL(GNT_ERR_NUMERIC, "loss is NaN in epoch 3");
     }
+    if (strcmp(mode, "stop") == 0) {
+        stop(c, argv[2]);
+        GNT_FAIL(GNT_STOPPED, "stopped on request");
+    }
     if (strcmp(mode, "leave") == 0 && c->rank == rank)
         goto done;
     GNT_TRY(gnti_comm_barrier(c));
@@ -150,8 +170,17 @@ done:
     if (st != GNT_OK)
         fprintf(stderr, "mpi_rank: rank %d: %s: %s\n", (int)rank, gnt_status_name(st), gnt_last_error());
     gnti_comm_free(&c);
-    return st == GNT_OK                                       ? 0
-           : st == GNT_ERR_PEER_LOST || st == GNT_ERR_TIMEOUT ? 5
-           : st == GNT_ERR_USAGE                              ? 2
-                                                              : 1;
+    switch (st) {
+    case GNT_OK:
+        return 0;
+    case GNT_STOPPED:
+        return 75;
+    case GNT_ERR_USAGE:
+        return 2;
+    case GNT_ERR_PEER_LOST:
+    case GNT_ERR_TIMEOUT:
+        return 5;
+    default:
+        return 1;
+    }
 }

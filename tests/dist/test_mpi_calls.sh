@@ -20,6 +20,11 @@ for word in 'launch check' 'gcn with 2 layers' 'gat with 3 layers' 'rank 2'; do
     grep -q "$word" "$work/err" || fail "differ: the text does not have '$word'"
 done
 
+# Ranks that stop on request wait at their exit for the one that writes.
+run 60 3 stop "$work/file"
+[ "$status" = 75 ] || fail "stop: exit $status instead of 75"
+[ -e "$work/file" ] || fail "stop: rank 0 was ended before it had written"
+
 # A rank that leaves the program early waits at its exit; the others name it.
 run 60 3 leave 2
 [ "$status" = 5 ] || fail "leave: exit $status instead of 5"
