@@ -244,6 +244,18 @@ done:
     return st;
 }
 
+gnt_status gnti_chunk_map_ranges(const gnti_chunk_facts *f, const gnti_map_config *c, int32_t *owner)
+{
+    gnt_status st = GNT_OK;
+    bool found;
+
+    GNT_TRY(best_ranges(f, c, owner, &found));
+    GNT_CHECK(found, GNT_ERR_LIMIT, "no ranges of %d chunks keep the memory limits of %d devices",
+              f->num_chunks, c->num_devices);
+done:
+    return st;
+}
+
 gnt_status gnti_chunk_map_first(const gnti_chunk_facts *f, const gnti_map_config *c, int32_t *owner)
 {
     gnt_status st = GNT_OK;

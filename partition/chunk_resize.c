@@ -4,9 +4,11 @@
  *   limit_d = (1 + eps) w_d C     w: target shares, C: all costs
  *   1. chunks of leaving devices have no owner; a device over its limit (or its memory) sheds, best first by
  *      (min(excess, c_p) - rho * halo that breaks) / bytes, at most one chunk more than its excess
- *   2. the pool, in descending cost, goes to who would be done first, the exchange counted
+ *   2. where rows on the wire cost something, the emptiest device pulls the chunk that it shares most rows with, again and
+ *      again, from the pool and from who has too much; what is left in the pool goes, in descending cost, to who would be done
+ *      first
  *   3. single moves and swaps as long as (sum of squared excess, bytes moved + a little halo) falls, never over the budget;
- *      then the same with the fullest device's fill as everybody's limit, so that nothing stays moved for nothing
+ *      annealing (chunk_resize_anneal.c) over the same sum; then the same with the fullest device's fill as everybody's limit, so that nothing stays moved for nothing
  *   4. branch and bound over the bytes at that fill, exact unless its nodes run out
  * A map whose devices are within their limits is left as it is. Moved load is at least
  *   bound = leaving load + sum over staying d of max(0, load_d - limit_d)
@@ -19,7 +21,7 @@
 
 enum { MAX_PASSES = 50, MAX_SWAP_CHUNKS = 2048 };
 
-static const double HALO_WORTH = 0.2; /* chunks' worth of bytes that a chunk's worth of halo is worth */
+static const double HALO_WORTH = 1.0; /* chunks' worth of bytes that a chunk's worth of halo is worth */
 
 static void resize_clear(gnti_resize *r)
 {
@@ -183,20 +185,69 @@ done:
     return st;
 }
 
+/* --- pulling --- */
+
+/* Whether chunk p may be pulled to d: nobody's, or of a device that has too much and another chunk. */
+static bool may_pull(const gnti_resize *r, int32_t p, int32_t d)
+{
+    const gnti_map_state *s = &r->s;
+    const int32_t from = s->owner[p];
+    const double memory = s->c->devices[d].memory;
+
+    if (from == d || (memory > 0.0 && s->bytes[d] + s->f->bytes[p] > memory))
+        return false;
+    return from < 0 || (s->count[from] > 1 && s->load[from] > r->limit[from] * (1.0 + 1e-12) &&
+                        (s->load[d] + s->f->cost[p]) / r->limit[d] < s->load[from] / r->limit[from]);
+}
+
+static bool pull_one(gnti_resize *r)
+{
+    const gnti_map_state *s = &r->s;
+    const gnti_map_config *c = s->c;
+    int32_t to = -1, best = -1;
+    double least = INFINITY, most = -INFINITY;
+
+    for (int32_t d = 0; d < c->num_devices; d++) {
+        if (s->load[d] / r->limit[d] >= least)
+            continue;
+        least = s->load[d] / r->limit[d];
+        to = d;
+    }
+    for (int32_t p = 0; p < s->f->num_chunks; p++) {
+        double gain;
+
+        if (!may_pull(r, p, to))
+            continue;
+        gain = gnti_map_affinity(s, p, to) - gnti_map_affinity(s, p, s->owner[p]);
+        if (gain > most) {
+            most = gain;
+            best = p;
+        }
+    }
+    if (best < 0)
+        return false;
+    gnti_resize_put(r, best, to);
+    return true;
+}
+
 /* --- 3. searching --- */
 
-/* What the map costs after p goes to d (and q, when not -1, the other way): less excess first, then price. */
-typedef struct change {
-    double excess, price;
-} change;
-
-static bool is_better(change a, change b)
+bool gnti_resize_is_better(gnti_resize_change a, gnti_resize_change b)
 {
     const double slack = 1e-10;
 
     if (a.excess < b.excess - slack)
         return true;
     return a.excess <= b.excess + slack && a.price < b.price - slack;
+}
+
+gnti_resize_change gnti_resize_total(const gnti_resize *r)
+{
+    gnti_resize_change t = { 0.0, r->byte_price * r->moved_bytes + r->halo_price * r->s.halo };
+
+    for (int32_t d = 0; d < r->s.c->num_devices; d++)
+        t.excess += excess(r, d, r->s.load[d], r->s.bytes[d], r->s.count[d]);
+    return t;
 }
 
 static double away_load(const gnti_resize *r, int32_t p, int32_t d)
@@ -209,8 +260,7 @@ static double away_bytes(const gnti_resize *r, int32_t p, int32_t d)
     return gnti_resize_is_away(r, p, d) ? r->s.f->bytes[p] : 0.0;
 }
 
-/* The change by p -> d, and q -> p's device; false when the budget of moved load forbids it. */
-static bool weigh(const gnti_resize *r, int32_t p, int32_t d, int32_t q, change *out)
+bool gnti_resize_weigh(const gnti_resize *r, int32_t p, int32_t d, int32_t q, gnti_resize_change *out)
 {
     const gnti_map_state *s = &r->s;
     const int32_t from = s->owner[p];
@@ -245,17 +295,18 @@ static bool improve(gnti_resize *r, int32_t p)
 {
     const gnti_map_state *s = &r->s;
     const int32_t from = s->owner[p];
-    change best = { 0.0, 0.0 }, now;
+    gnti_resize_change best = { 0.0, 0.0 }, now;
     int32_t to = -1, partner = -1;
 
     for (int32_t d = 0; d < s->c->num_devices; d++) {
-        if (d == from || !weigh(r, p, d, -1, &now) || !is_better(now, best))
+        if (d == from || !gnti_resize_weigh(r, p, d, -1, &now) || !gnti_resize_is_better(now, best))
             continue;
         best = now;
         to = d;
     }
     for (int32_t q = 0; q < s->f->num_chunks && s->f->num_chunks <= MAX_SWAP_CHUNKS; q++) {
-        if (s->owner[q] == from || !weigh(r, p, s->owner[q], q, &now) || !is_better(now, best))
+        if (s->owner[q] == from || !gnti_resize_weigh(r, p, s->owner[q], q, &now) ||
+            !gnti_resize_is_better(now, best))
             continue;
         best = now;
         to = s->owner[q];
@@ -323,14 +374,10 @@ static double set_limits(gnti_resize *r, const double *shares)
 /* Whether nothing has to move: everybody within limit and memory, nobody without a chunk that must have one. */
 static bool is_settled(const gnti_resize *r)
 {
-    double over = 0.0;
-
     for (int32_t p = 0; p < r->s.f->num_chunks; p++)
         if (r->s.owner[p] < 0)
             return false;
-    for (int32_t d = 0; d < r->s.c->num_devices; d++)
-        over += excess(r, d, r->s.load[d], r->s.bytes[d], r->s.count[d]);
-    return over <= 0.0;
+    return gnti_resize_total(r).excess <= 0.0;
 }
 
 static gnt_status check_old(const gnti_chunk_facts *f, const gnti_map_config *c, const int32_t *old_owner,
@@ -381,8 +428,13 @@ gnt_status gnti_chunk_map_resize(const gnti_chunk_facts *f, const gnti_map_confi
     GNT_TRY(gnti_map_state_make(f, c, map, &r.s));
     bound = set_limits(&r, shares);
     if (!is_settled(&r)) {
+        while (r.halo_price > 0.0 && pull_one(&r)) {
+        }
         shed(&r);
         GNT_TRY(place_pool(&r));
+        search(&r);
+        GNT_TRY(gnti_resize_anneal(&r));
+        GNT_TRY(gnti_resize_ranges(&r));
         search(&r);
         relax_limits(&r);
         search(&r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A resize under way: the halves of it, chunk_resize.c (shed, place, search) and chunk_resize_exact.c (branch and bound). */
+/* A resize under way: the halves of it, chunk_resize.c (pull, shed, place, search), chunk_resize_anneal.c and
+ * chunk_resize_exact.c (branch and bound). */
 #ifndef GNTI_PARTITION_CHUNK_RESIZE_H
 #define GNTI_PARTITION_CHUNK_RESIZE_H
 
@@ -30,6 +31,24 @@ typedef struct gnti_pooled {
 
 /* Order of qsort: dear chunks first; where costs are equal, large ones. */
 int gnti_pooled_compare(const void *a, const void *b);
+
+/* What a map gains when p goes to d (and q, unless -1, to where p was): excess over limits, and price: bytes moved and halo, a
+ * chunk's worth of bytes being 1. False when the budget of moved load forbids it. */
+typedef struct gnti_resize_change {
+    double excess, price;
+} gnti_resize_change;
+bool gnti_resize_weigh(const gnti_resize *r, int32_t p, int32_t d, int32_t q, gnti_resize_change *out);
+
+/* Chains of moves that single moves and swaps miss: simulated annealing, seeded by nothing but the map. Keeps the map unless a
+ * better one is found. Nothing without a price of halo. */
+gnt_status gnti_resize_anneal(gnti_resize *r);
+
+/* Of the whole map; and whether a is better: less excess, or the same at a lower price. */
+gnti_resize_change gnti_resize_total(const gnti_resize *r);
+bool gnti_resize_is_better(gnti_resize_change a, gnti_resize_change b);
+
+/* Takes the ranges of a first map when they are better (chunk_resize_ranges.c). */
+gnt_status gnti_resize_ranges(gnti_resize *r);
 
 /* Looks for the map that moves fewest bytes within the limits; takes it when it is better with its halo counted too. */
 gnt_status gnti_resize_exact(gnti_resize *r);

@@ -43,6 +43,9 @@ double gnti_chunk_affinity(const gnti_map_state *s, int32_t p, int32_t other);
 /* Gives p to a device, or to nobody (-1). */
 void gnti_map_state_put(gnti_map_state *s, int32_t p, int32_t device);
 
+/* chunk_map.c: the best contiguous ranges; ERR_LIMIT when none keep the memory limits. */
+gnt_status gnti_chunk_map_ranges(const gnti_chunk_facts *f, const gnti_map_config *c, int32_t *owner);
+
 /* Facts and configuration that make no sense are ERR_ARG; more devices than chunks ERR_USAGE. */
 gnt_status gnti_chunk_map_check(const gnti_chunk_facts *f, const gnti_map_config *c);
 
