@@ -29,7 +29,8 @@ typedef struct cli_verb {
     const char *examples[CLI_MAX_EXAMPLES];
     int min_arguments, max_arguments; /* max < 0: any number */
     cli_section sections[CLI_MAX_SECTIONS];
-    bool ranks; /* processes of mpirun or srun are ranks of one call; else they are refused */
+    bool header; /* of its dataset alone is read */
+    bool ranks;  /* processes of mpirun or srun are ranks of one call; else they are refused */
     gnt_status (*run)(cli_call *call);
 } cli_verb;
 

@@ -21,12 +21,13 @@ const cli_verb cmd_estimate = {
     .name = "estimate",
     .summary = "tell the memory that a run would need, without running it",
     .arguments = "FILE",
-    .details =
-        "Takes the options of train. It tells when the run would not fit, and which option makes it smaller.",
+    .details = "Takes the options of train and reads the header of the file alone. It tells when the run "
+               "would not fit, and which option makes it smaller.",
     .examples = { "gnntrain estimate reddit.h5 --model 'gcn:128, gcn'",
                   "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --seeds 10 --json" },
     .min_arguments = 1,
     .max_arguments = 1,
+    .header = true,
     .sections = CLI_SETUP_SECTIONS,
     .run = run,
 };

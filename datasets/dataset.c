@@ -18,6 +18,13 @@ double gnti_physical_memory(void)
     return bytes > 0.0 ? bytes : 0.0;
 }
 
+void gnti_dataset_set_context(gnt_dataset *data, gnt_context *ctx)
+{
+    gnti_objects_drop(&data->objects, GNTI_OBJECT_DATASET);
+    data->ctx = ctx;
+    data->objects = gnti_objects_add(ctx, GNTI_OBJECT_DATASET);
+}
+
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out)
 {
     gnt_status st = GNT_OK;
@@ -26,8 +33,7 @@ gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset 
     GNT_CHECK(num_nodes >= 0 && num_nodes <= INT32_MAX, GNT_ERR_LIMIT,
               "%lld nodes: a dataset holds at most %d of them", (long long)num_nodes, INT32_MAX);
     GNT_TRY(gnti_calloc_array(&d, 1));
-    d->ctx = ctx;
-    d->objects = gnti_objects_add(ctx, GNTI_OBJECT_DATASET);
+    gnti_dataset_set_context(d, ctx);
     d->num_nodes = num_nodes;
     *out = d;
 done:

@@ -81,10 +81,11 @@ typedef struct gnti_chunk_order {
 /* What a file says of the arrays that were left in it. */
 typedef struct gnti_dataset_header {
     int64_t num_arcs;
-    int64_t num_entries; /* of sparse features */
-    bool weighted;       /* weights are stored; they may all be 1 */
-    bool has_loops;      /* true where the file does not say */
-    bool sparse_x;
+    int64_t num_entries;       /* of sparse features */
+    bool weighted;             /* weights are stored; they may all be 1 */
+    bool has_loops;            /* true where the file does not say */
+    bool sparse_x, weighted_x; /* values of sparse features are stored */
+    int64_t other_bytes;       /* of ids and carried arrays once they are read; 0 for a dataset in memory */
 } gnti_dataset_header;
 
 struct gnt_dataset {
@@ -115,6 +116,7 @@ struct gnt_dataset {
 double gnti_physical_memory(void);
 
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out);
+void gnti_dataset_set_context(gnt_dataset *data, gnt_context *ctx); /* of one that was created without */
 
 /* Release what a part owns and zero it. A borrowed feature or label block keeps its rows. */
 void gnti_array_free(gnti_array *array);

@@ -7,7 +7,14 @@
 #include "datasets/chunk_order.h"
 #include "datasets/dataset_read.h"
 
+#include <stdio.h>
 #include <string.h>
+
+enum {
+    MAX_DEPTH = 4,
+    PATH_BYTES = 1024,
+    TEXT_BYTES = 144
+}; /* a text: its pointer and a block with its head */
 
 static gnt_status header_of_graph(const gnti_h5 *file, gnt_dataset **out)
 {
@@ -58,9 +65,14 @@ static gnt_status header_of_features(const gnti_h5 *file, gnt_dataset *d)
         GNT_TRY(gnti_h5_expect(file, "/nodes/x/indices", -1, 1, &info));
         d->header->sparse_x = true;
         d->header->num_entries = info.num_values;
+        if (gnti_h5_kind_of(file, "/nodes/x/data") != GNTI_H5_NOTHING) {
+            GNT_TRY(gnti_h5_expect(file, "/nodes/x/data", d->header->num_entries, 1, &info));
+            d->header->weighted_x = info.stored_bytes > 0 || !info.fill_is_one;
+        }
         break;
     case GNTI_H5_DATASET:
         GNT_TRY(gnti_h5_expect(file, "/nodes/x", -1, -1, &info));
+        GNT_TRY(gnti_dataset_check_rank(file, "/nodes/x", &info, d->num_nodes));
         shape[0] = info.rank == 0 ? info.num_values : info.dims[0];
         shape[1] = info.dims[1] * info.dims[2] * info.dims[3];
         GNT_CHECK(shape[1] <= INT32_MAX, GNT_ERR_FORMAT, "'/nodes/x' of file '%s' has %lld columns",
@@ -104,6 +116,7 @@ static gnt_status header_of_labels(const gnti_h5 *file, gnt_dataset *d)
     GNT_CHECK(info.type != GNTI_H5_TEXT, GNT_ERR_FORMAT,
               "'/nodes/y' of file '%s' holds texts: store class numbers and their names in '/nodes/classes'",
               gnti_h5_path(file));
+    GNT_TRY(gnti_dataset_check_rank(file, "/nodes/y", &info, d->num_nodes));
     d->y.kind = gnti_dataset_kind_of_labels(&info);
     d->y.num_classes = info.dims[1] * info.dims[2] * info.dims[3];
     if (d->y.kind == GNT_LABELS_CLASS)
@@ -136,6 +149,37 @@ done:
     return st;
 }
 
+/* Bytes in memory of all datasets below a group but features, labels and class names; texts are blocks of their own. */
+static gnt_status bytes_below(const gnti_h5 *file, const char *group, int depth, int64_t *bytes)
+{
+    static const char *const counted[] = { "/nodes/x", "/nodes/y", "/nodes/classes" };
+    gnt_status st = GNT_OK;
+    char **names = NULL, path[PATH_BYTES];
+    int64_t num = 0;
+
+    GNT_TRY(gnti_h5_list(file, group, &names, &num));
+    for (int64_t i = 0; i < num; i++) {
+        const bool fits = (size_t)snprintf(path, sizeof path, "%s/%s", group, names[i]) < sizeof path;
+        const gnti_h5_kind kind = fits ? gnti_h5_kind_of(file, path) : GNTI_H5_NOTHING;
+        bool elsewhere = false;
+        gnti_h5_info info;
+
+        for (int k = 0; k < 3; k++)
+            elsewhere = elsewhere || strcmp(path, counted[k]) == 0;
+        if (elsewhere || kind == GNTI_H5_NOTHING)
+            continue;
+        if (kind == GNTI_H5_GROUP && depth < MAX_DEPTH)
+            GNT_TRY(bytes_below(file, path, depth + 1, bytes));
+        if (kind != GNTI_H5_DATASET)
+            continue;
+        GNT_TRY(gnti_h5_inspect(file, path, NULL, &info));
+        *bytes += info.num_values * (info.type == GNTI_H5_TEXT ? TEXT_BYTES : (int64_t)info.item_bytes);
+    }
+done:
+    gnti_h5_free_texts(&names, num);
+    return st;
+}
+
 static gnt_status read_header(const gnti_h5 *file, gnt_dataset **out)
 {
     gnt_status st = GNT_OK;
@@ -150,6 +194,9 @@ static gnt_status read_header(const gnti_h5 *file, gnt_dataset **out)
     GNT_TRY(gnti_dataset_read_splits(file, false, d));
     GNT_TRY(gnti_chunk_order_read(file, d->num_nodes, &d->chunks));
     GNT_TRY(gnti_dataset_read_marks(file, d));
+    for (int i = 0; i < 4; i++)
+        GNT_TRY(bytes_below(file, (const char *const[]){ "/nodes", "/edges", "/graphs", "/pairs" }[i], 1,
+                            &d->header->other_bytes));
     *out = d;
     d = NULL;
 done:
@@ -165,7 +212,7 @@ gnt_status gnti_dataset_read_header(gnt_context *ctx, const char *path, gnt_data
 
     GNT_TRY(gnti_h5_open(path, &file));
     GNT_TRY(read_header(file, &d));
-    d->ctx = ctx;
+    gnti_dataset_set_context(d, ctx);
     GNT_TRY(gnti_strdup(&d->path, path));
     *out = d;
     d = NULL;
@@ -186,6 +233,7 @@ void gnti_dataset_get_header(const gnt_dataset *data, gnti_dataset_header *out)
     *out = (gnti_dataset_header){ .num_arcs = g->num_arcs, .weighted = g->weights != NULL };
     out->sparse_x = data->x.sparse != NULL;
     out->num_entries = out->sparse_x ? data->x.sparse->num_arcs : 0;
+    out->weighted_x = out->sparse_x && data->x.sparse->weights != NULL;
     for (int64_t r = 0; r < g->num_rows && !out->has_loops; r++)
         for (int64_t a = g->offsets[r]; a < g->offsets[r + 1] && !out->has_loops; a++)
             out->has_loops = g->columns[a] == r;

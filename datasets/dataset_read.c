@@ -262,9 +262,8 @@ done:
     return st;
 }
 
-/* One row a node: what has a third dimension is flattened by nobody who knows what it means. */
-static gnt_status check_rank(const gnti_h5 *file, const char *path, const gnti_h5_info *info,
-                             int64_t num_nodes)
+gnt_status gnti_dataset_check_rank(const gnti_h5 *file, const char *path, const gnti_h5_info *info,
+                                   int64_t num_nodes)
 {
     gnt_status st = GNT_OK;
     gnti_text shape = { 0 };
@@ -294,7 +293,7 @@ static gnt_status read_features(const gnti_h5 *file, gnt_dataset *d)
         GNT_TRY(read_sparse_features(file, x));
     } else {
         GNT_TRY(gnti_h5_expect(file, "/nodes/x", -1, -1, &info));
-        GNT_TRY(check_rank(file, "/nodes/x", &info, d->num_nodes));
+        GNT_TRY(gnti_dataset_check_rank(file, "/nodes/x", &info, d->num_nodes));
         x->rows = info.rank == 0 ? info.num_values : info.dims[0];
         x->width = info.dims[1];
         GNT_CHECK(x->width <= INT32_MAX, GNT_ERR_FORMAT, "'/nodes/x' of file '%s' has %lld columns",
@@ -351,7 +350,7 @@ static gnt_status read_labels(const gnti_h5 *file, gnt_dataset *d)
     if (gnti_h5_kind_of(file, "/nodes/y") != GNTI_H5_DATASET)
         return GNT_OK;
     GNT_TRY(gnti_h5_expect(file, "/nodes/y", d->num_nodes, -1, &info));
-    GNT_TRY(check_rank(file, "/nodes/y", &info, d->num_nodes));
+    GNT_TRY(gnti_dataset_check_rank(file, "/nodes/y", &info, d->num_nodes));
     GNT_CHECK(info.type != GNTI_H5_TEXT, GNT_ERR_FORMAT,
               "'/nodes/y' of file '%s' holds texts: store class numbers and their names in '/nodes/classes'",
               gnti_h5_path(file));
@@ -477,7 +476,7 @@ gnt_status gnti_dataset_read(gnt_context *ctx, const char *path, gnt_dataset **o
 
     GNT_TRY(gnti_h5_open(path, &file));
     GNT_TRY(read_all(file, &d));
-    d->ctx = ctx;
+    gnti_dataset_set_context(d, ctx);
     GNT_TRY(gnti_strdup(&d->path, path));
     *out = d;
     d = NULL;

@@ -12,6 +12,9 @@ gnt_status gnti_dataset_read_shape(const gnti_h5 *file, const char *group, int64
 
 /* A count that the file states as well must be the one we found. */
 gnt_status gnti_dataset_check_count(const gnti_h5 *file, const char *attribute, int64_t found);
+/* One row a node: what has a third dimension is flattened by nobody who knows what it means. */
+gnt_status gnti_dataset_check_rank(const gnti_h5 *file, const char *path, const gnti_h5_info *info,
+                                   int64_t num_nodes);
 gnt_label_kind gnti_dataset_kind_of_labels(const gnti_h5_info *info);
 gnt_status gnti_dataset_read_names(const gnti_h5 *file, gnt_dataset *d); /* of classes */
 gnt_status gnti_dataset_read_marks(const gnti_h5 *file, gnt_dataset *d); /* uuid and sums */

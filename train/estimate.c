@@ -2,7 +2,7 @@
 /* The memory of a run, before it runs: the step and the evaluation are recorded and planned without weights or data (the
  * planner run dry), the rest follows from counts.
  *
- *   process     what this process holds now: code, libraries, the dataset as loaded
+ *   process     what this process holds now: code, libraries; and the dataset, loaded or as its header tells
  *   graph       copies that an operator needs: without loops, transposed when directed; scales by node; the arcs from rows in
  *               the loss; dense graphs' layout by blocks
  *   features    normalised values, the transpose and the places of the entries of sparse ones
@@ -23,6 +23,7 @@
 
 typedef struct estimate {
     const gnt_dataset *data;
+    gnti_dataset_header facts;
     gnt_model *model;
     gnt_trainer_config config;
     int64_t rows, arcs, entries; /* of the widest batch */
@@ -46,11 +47,10 @@ static gnt_status count_batch(estimate *e)
 {
     gnt_status st = GNT_OK;
     const gnti_split *split = NULL;
-    const gnti_graph *x = e->data->x.sparse;
 
     e->rows = e->data->num_nodes;
-    e->arcs = e->data->graph->num_arcs;
-    e->entries = x != NULL ? x->num_arcs : 0;
+    e->arcs = e->facts.num_arcs;
+    e->entries = e->facts.num_entries;
     GNT_TRY(gnti_dataset_find_split(e->data, e->config.split, &split));
     if (split->inductive)
         shrink(e, split->num_nodes[GNTI_TRAIN]);
@@ -71,13 +71,13 @@ static gnt_status plan(estimate *e, bool training, gnti_program_bytes *out)
     gnti_inputs in;
     gnt_loss_kind kind;
     gnti_plan_config config = { .row_capacity = training ? e->rows : e->data->num_nodes,
-                                .expected_arcs = training ? e->arcs : e->data->graph->num_arcs,
+                                .expected_arcs = training ? e->arcs : e->facts.num_arcs,
                                 .expected_entries = e->entries };
 
     GNT_TRY(gnti_passes_parse(e->config.no_pass, &config.disabled_passes));
     GNT_TRY(gnti_config_loss(&e->config, e->data->y.kind, &kind));
     GNT_TRY(gnti_tape_create(gnti_model_context(e->model), (int32_t)e->config.seeds, training, &t));
-    gnti_record_inputs(t, e->model, true, e->data->x.sparse != NULL, &in);
+    gnti_record_inputs(t, e->model, true, e->facts.sparse_x, &in);
     const gnt_var logits = gnt_model_record(e->model, t, in.adj, in.x);
 
     if (training) {
@@ -104,13 +104,19 @@ static int64_t csr_bytes(int64_t rows, int64_t arcs, bool weighted)
     return 8 * (rows + 1) + arcs * (weighted ? 8 : 4);
 }
 
-static bool has_loop(const gnti_graph *g)
+/* Arrays that a run reads and this process has not. */
+static int64_t dataset_bytes(const estimate *e)
 {
-    for (int64_t r = 0; r < g->num_rows; r++)
-        for (int64_t a = g->offsets[r]; a < g->offsets[r + 1]; a++)
-            if (g->columns[a] == r)
-                return true;
-    return false;
+    const gnt_dataset *d = e->data;
+    const int64_t n = d->num_nodes;
+    int64_t bytes = csr_bytes(n, e->facts.num_arcs, e->facts.weighted) + e->facts.other_bytes;
+
+    bytes += e->facts.sparse_x ? csr_bytes(n, e->facts.num_entries, e->facts.weighted_x) : 4 * n * d->x.width;
+    bytes += 4 * n * (d->y.kind == GNT_LABELS_CLASS ? 1 : d->y.num_classes);
+    for (int64_t i = 0; i < d->num_splits; i++)
+        for (int part = 0; part < 3; part++)
+            bytes += 8 * d->splits[i].num_nodes[part];
+    return bytes;
 }
 
 /* The layout of a dense graph's lasting plan. */
@@ -122,9 +128,9 @@ static int64_t plan_bytes(int64_t rows, int64_t arcs, bool weighted)
 /* The arcs that carry a gradient of the loss: as large a share as that of the training rows. */
 static int64_t loss_rows_bytes(const estimate *e, bool pass)
 {
-    const gnti_graph *g = e->data->graph;
     const gnti_split *split = NULL;
     double share;
+    int64_t arcs;
 
     if (!pass || e->data->num_nodes == 0 ||
         gnti_dataset_find_split(e->data, e->config.split, &split) != GNT_OK)
@@ -132,40 +138,40 @@ static int64_t loss_rows_bytes(const estimate *e, bool pass)
     share = (double)split->num_nodes[GNTI_TRAIN] / (double)e->data->num_nodes;
     if (share > 0.8)
         return 0;
-    return csr_bytes(e->data->num_nodes, (int64_t)((double)g->num_arcs * share), g->weights != NULL) +
-           plan_bytes(e->data->num_nodes, (int64_t)((double)g->num_arcs * share), g->weights != NULL);
+    arcs = (int64_t)((double)e->facts.num_arcs * share);
+    return csr_bytes(e->data->num_nodes, arcs, e->facts.weighted) +
+           plan_bytes(e->data->num_nodes, arcs, e->facts.weighted);
 }
 
 static void count_graph(estimate *e, bool symmetric_pass, bool loss_rows_pass)
 {
-    const gnti_graph *g = e->data->graph;
-    const int64_t n = e->data->num_nodes, copy = csr_bytes(n, g->num_arcs, g->weights != NULL);
-    const bool loops = has_loop(g);
+    const int64_t n = e->data->num_nodes, copy = csr_bytes(n, e->facts.num_arcs, e->facts.weighted);
+    const bool loops = e->facts.has_loops;
 
     e->graph = 2 * 4 * n + (loops ? 4 * n : 0) + (loops ? copy : 0);
     if (e->data->directed || !symmetric_pass)
         e->graph += copy;
     if (e->config.source == GNTI_SOURCE_WORD_FULL && e->rows == n)
-        e->graph += plan_bytes(n, g->num_arcs, g->weights != NULL) + loss_rows_bytes(e, loss_rows_pass);
+        e->graph += plan_bytes(n, e->facts.num_arcs, e->facts.weighted) + loss_rows_bytes(e, loss_rows_pass);
     if (e->rows < n) /* the batch's own subgraph, with its transpose when directed */
         e->graph +=
-            (e->data->directed ? 2 : 1) * csr_bytes(e->rows, e->arcs, g->weights != NULL) + 8 * e->rows;
+            (e->data->directed ? 2 : 1) * csr_bytes(e->rows, e->arcs, e->facts.weighted) + 8 * e->rows;
 }
 
 static void count_features(estimate *e, bool entries_drop)
 {
-    const gnti_graph *x = e->data->x.sparse;
+    const bool sparse = e->facts.sparse_x, weighted = e->facts.weighted_x;
     const int64_t n = e->data->num_nodes, width = e->data->x.width;
 
     if (e->config.normalize_features != 0)
-        e->features += 4 * (x != NULL ? x->num_arcs : n * width);
-    if (x != NULL) {
-        e->features += csr_bytes(width, e->entries, x->weights != NULL || e->config.normalize_features != 0);
+        e->features += 4 * (sparse ? e->facts.num_entries : n * width);
+    if (sparse) {
+        e->features += csr_bytes(width, e->entries, weighted || e->config.normalize_features != 0);
         if (entries_drop)
-            e->features += 4 * e->entries * (x->weights == NULL ? 3 : 2);
+            e->features += 4 * e->entries * (weighted ? 2 : 3);
     }
     if (e->rows < n)
-        e->features += x != NULL ? csr_bytes(e->rows, e->entries, x->weights != NULL) : 4 * e->rows * width;
+        e->features += sparse ? csr_bytes(e->rows, e->entries, weighted) : 4 * e->rows * width;
 }
 
 static void count_rest(estimate *e)
@@ -263,12 +269,13 @@ gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_tr
               "model, dataset and out must not be NULL");
     GNT_TRY(gnti_config_copy(config, &e.config));
     GNT_TRY(gnti_check_fit(model, data, true));
+    gnti_dataset_get_header(data, &e.facts);
     GNT_TRY(count_batch(&e));
     GNT_TRY(plan(&e, true, &e.step));
     GNT_TRY(plan(&e, false, &e.eval));
     GNT_TRY(gnti_passes_parse(e.config.no_pass, &disabled));
     gnti_model_get_config(model, &layers);
-    e.process = proc_bytes("/proc/self/status", "VmHWM:");
+    e.process = proc_bytes("/proc/self/status", "VmHWM:") + (data->header != NULL ? dataset_bytes(&e) : 0);
     count_graph(&e, (disabled & GNTI_PASS_SYMMETRIC) == 0, (disabled & GNTI_PASS_LOSS_ROWS) == 0);
     count_features(&e, layers.input_dropout > 0.0);
     count_rest(&e);
@@ -279,5 +286,15 @@ gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_tr
 done:
     gnti_json_free(&facts);
     gnti_config_free(&e.config);
+    return st;
+}
+
+gnt_status gntx_dataset_open_header(gnt_context *ctx, const char *path, gnt_dataset **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(path != NULL && out != NULL, GNT_ERR_ARG, "path and out must not be NULL");
+    GNT_TRY(gnti_dataset_read_header(ctx, path, out));
+done:
     return st;
 }

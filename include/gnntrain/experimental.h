@@ -186,6 +186,8 @@ GNT_API gnt_status gntx_trainer_explain(gnt_trainer *tr, bool json, char **out);
 
 /* The planner run dry: {"total_bytes", "available_bytes", "fits", "parts": {"graph", "features", "parameters",
  * "workspace", ...}, "knobs": [text]}. No weight is made and nothing is written. */
+GNT_API gnt_status gntx_dataset_open_header(gnt_context *ctx, const char *path,
+                                            gnt_dataset **out); /* for this */
 GNT_API gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
                                  gntx_json **out);
 

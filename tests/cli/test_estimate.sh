@@ -34,6 +34,20 @@ compare dense.h5 --model 'linear:64, linear' --no-pass memory,fuse
 compare directed.h5 --model 'gcn:64, gcn' --dropout 0.5
 compare dense.h5 --model 'gcn:64, gcn' --source clusters --clusters 16
 
+# the header is enough: what is estimated takes the same memory, however large the file is
+run 0 generate karate -o small.h5
+python3 - <<'P' || fail "estimate reads more than the header"
+import os, subprocess, sys
+def peak(path):
+    p = subprocess.Popen([os.environ["GNNTRAIN"], "estimate", path, "--model", "gcn:16, gcn"], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(p.pid, 0)
+    assert status == 0
+    return used.ru_maxrss / 1024
+small, large = peak("small.h5"), peak("dense.h5")
+print(f"estimate itself: {small:.1f} MiB for 34 nodes, {large:.1f} MiB for a file of {os.path.getsize('dense.h5') / 2**20:.1f} MiB")
+sys.exit(large > small + 4)
+P
+
 # what cannot fit is said, with what makes it smaller; nothing is tried
 run 0 estimate dense.h5 --model 'gcn:4096, gcn:4096, gcn:4096, gcn' --seeds 2000 --json
 json 'x["fits"] is False and x["total_bytes"] > x["available_bytes"] and len(x["knobs"]) >= 2'

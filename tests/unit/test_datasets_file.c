@@ -188,6 +188,8 @@ static void rows_with_a_third_dimension_are_refused(void **state)
             gnti_h5_write_values(f, cases[i].path, GNTI_FILE_F32, cases[i].rank, cases[i].dims, values));
         gnt_assert_status(finish(&f, path, &d), GNT_ERR_FORMAT);
         gnt_assert_error_has(cases[i].path, cases[i].shape, "(4, columns)");
+        gnt_assert_status(gnti_dataset_read_header(NULL, path, &d), GNT_ERR_FORMAT);
+        gnt_assert_error_has(cases[i].path, cases[i].shape, "(4, columns)");
         assert_null(d);
     }
 }

@@ -34,6 +34,7 @@ static void test_header_equals_whole(void **state)
         assert_int_equal(a.weighted, b.weighted);
         assert_int_equal(a.has_loops, b.has_loops);
         assert_int_equal(a.sparse_x, b.sparse_x);
+        assert_int_equal(a.weighted_x, b.weighted_x);
         assert_int_equal(gnt_dataset_num_arcs(head), gnt_dataset_num_arcs(whole));
         assert_int_equal(head->num_nodes, whole->num_nodes);
         assert_int_equal(head->directed, whole->directed);

@@ -29,11 +29,13 @@ static void what_is_left_is_named_by_kind(void **state)
     heard h = { 0 };
     train_case c;
     gnt_dataset *second = NULL;
+    char path[GNT_TEST_PATH_BYTES];
 
     (void)state;
     gnt_log_set(listen, &h);
     train_case_make(&c, 1);
-    gnt_assert_ok(gnt_dataset_from_arrays(c.ctx, &c.arrays, &second));
+    gnt_assert_ok(gnt_dataset_save(c.data, gnt_test_path(path, "second.h5")));
+    gnt_assert_ok(gnt_dataset_open(c.ctx, path, &second));
     gnt_context_free(&c.ctx);
     assert_int_equal(h.count, 1);
     assert_non_null(strstr(h.text, "2 datasets, 1 model"));
