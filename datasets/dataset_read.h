@@ -25,6 +25,8 @@ gnt_status gnti_dataset_read_arrays(const gnti_h5 *file, const int64_t *origin, 
                                     gnt_dataset *d);
 /* lists false: counts alone (of masks too), nodes stay NULL. */
 gnt_status gnti_dataset_read_splits(const gnti_h5 *file, bool lists, gnt_dataset *d);
+/* Whether a part of a split is a mask over all nodes (or graphs). */
+bool gnti_dataset_is_mask(const gnti_h5_info *info, int64_t num_nodes);
 gnt_status gnti_dataset_read_provenance(const gnti_h5 *file, gnt_dataset *d);
 
 #endif

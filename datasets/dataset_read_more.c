@@ -199,6 +199,12 @@ done:
     return st;
 }
 
+bool gnti_dataset_is_mask(const gnti_h5_info *info, int64_t num_nodes)
+{
+    return (info->type == GNTI_H5_FLOAT || (info->type == GNTI_H5_INT && info->item_bytes == 1)) &&
+           info->rank > 0 && info->dims[0] == num_nodes && info->dims[1] * info->dims[2] * info->dims[3] > 0;
+}
+
 static gnt_status read_part(const gnti_h5 *file, const char *path, int64_t limit, bool lists, int64_t **nodes,
                             int64_t *num)
 {
@@ -210,8 +216,7 @@ static gnt_status read_part(const gnti_h5 *file, const char *path, int64_t limit
         return lists ? gnti_alloc_array(nodes, 0) : GNT_OK;
     GNT_TRY(gnti_h5_expect(file, path, -1, -1, &info));
     width = info.dims[1] * info.dims[2] * info.dims[3];
-    if ((info.type == GNTI_H5_FLOAT || (info.type == GNTI_H5_INT && info.item_bytes == 1)) && info.rank > 0 &&
-        info.dims[0] == limit && width > 0) {
+    if (gnti_dataset_is_mask(&info, limit)) {
         GNT_TRY(read_mask(file, path, limit, width, nodes, num));
         if (!lists) {
             gnti_free(*nodes);

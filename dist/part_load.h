@@ -12,10 +12,11 @@
 #include "dist/comm.h"
 #include "partition/local_data.h"
 
-/* Every rank calls this with the same file and config. config->num_ranks must be comm->size. Equal to the bit to
- * gnti_local_data_make. A rank that fails aborts the communicator before it returns. ERR_FORMAT: damaged, names path and
- * values; the partition is of another graph. */
-gnt_status gnti_local_data_load(const char *path, const gnti_local_config *config, gnti_comm *comm,
+/* Every rank calls this with the same config; config->num_ranks must be comm->size. data: a header alone
+ * (gnti_dataset_read_header) is read from its file by rank, a dataset in memory is cut (gnti_local_data_make): the result is the
+ * same to the bit. A rank that fails aborts the communicator before it returns. ERR_FORMAT: damaged, or the partition is of
+ * another graph. */
+gnt_status gnti_local_data_load(const gnt_dataset *data, const gnti_local_config *config, gnti_comm *comm,
                                 gnti_local_data **out);
 
 #endif

@@ -114,14 +114,12 @@ static long long global_id(const gnti_operator *op, int64_t i)
     return (long long)(op->src_ids != NULL ? op->src_ids[i] : i);
 }
 
-static gnt_status set_scales(gnti_operator *op)
+gnt_status gnti_operator_fill_scales(gnti_operator *op)
 {
     gnt_status st = GNT_OK;
     double *degree = NULL;
 
     GNT_TRY(gnti_graph_degrees(op->forward, &degree));
-    GNT_TRY(gnti_alloc_array(&op->sym_scale, op->num_src));
-    GNT_TRY(gnti_alloc_array(&op->mean_scale, op->num_dst));
     for (int64_t i = 0; i < op->num_dst; i++) {
         const double loop = op->loop != NULL ? (double)op->loop[i] : 0.0;
         const double self = op->self != NULL ? (double)op->self[i] : 1.0;
@@ -160,7 +158,9 @@ static gnt_status create(const gnti_graph *sources, int64_t **ids, gnti_operator
     *ids = NULL;
     GNT_TRY(set_graphs(op, sources));
     GNT_TRY(set_self(op));
-    GNT_TRY(set_scales(op));
+    GNT_TRY(gnti_alloc_array(&op->sym_scale, op->num_src));
+    GNT_TRY(gnti_alloc_array(&op->mean_scale, op->num_dst));
+    GNT_TRY(gnti_operator_fill_scales(op));
     *out = op;
     op = NULL;
 done:

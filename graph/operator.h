@@ -49,6 +49,10 @@ gnt_status gnti_operator_induced(const gnti_graph *sources, const int64_t *nodes
 gnt_status gnti_operator_block(const gnti_operator *whole, const int64_t *roots, int64_t num_roots,
                                gnti_operator **out);
 
+/* sym_scale and mean_scale of the destinations, whose arrays are there, from forward, loop and self. What makers of operators
+ * share; the same errors as create. */
+gnt_status gnti_operator_fill_scales(gnti_operator *op);
+
 void gnti_operator_free(gnti_operator **op);
 
 #endif

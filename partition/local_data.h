@@ -22,6 +22,7 @@ typedef struct gnti_local_data {
     int64_t num_split[3];  /* nodes of each part in the whole dataset */
     bool inductive;        /* the split is */
     char *split_name;      /* NULL without a split */
+    int64_t bytes_read;    /* from the file by this rank; 0: cut from memory */
     char split_sha256[65]; /* gnti_split_sum of it, in the rows of the imported dataset */
 } gnti_local_data;
 

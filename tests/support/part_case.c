@@ -173,3 +173,39 @@ const char *gnt_part_case_compare(const gnti_part *a, const gnti_part *b)
         bad = "ids differ";
     return bad;
 }
+
+static const char *compare_rows(const gnti_local_data *a, const gnti_local_data *b)
+{
+    const int64_t n = a->num_own;
+
+    if (a->x.rows != b->x.rows || a->x.width != b->x.width || (a->x.sparse == NULL) != (b->x.sparse == NULL))
+        return "shapes of features differ";
+    if (!same(a->x.dense, b->x.dense, n * a->x.width, 4))
+        return "features differ";
+    if (a->x.sparse != NULL && compare_graphs(a->x.sparse, b->x.sparse) != NULL)
+        return "sparse features differ";
+    if (a->y.kind != b->y.kind || a->y.num_classes != b->y.num_classes ||
+        !same(a->y.class_of, b->y.class_of, n, 4) || !same(a->y.rows, b->y.rows, n * a->y.num_classes, 4))
+        return "labels differ";
+    return NULL;
+}
+
+const char *gnt_part_case_compare_data(const gnti_local_data *a, const gnti_local_data *b)
+{
+    const char *bad = a->num_own == b->num_own ? gnt_part_case_compare(a->part, b->part) : "own rows differ";
+
+    if (bad == NULL)
+        bad = compare_rows(a, b);
+    if (bad == NULL &&
+        ((a->train_part == NULL) != (b->train_part == NULL) || !same(a->member, b->member, a->num_own, 1) ||
+         a->inductive != b->inductive || memcmp(a->num_split, b->num_split, sizeof a->num_split) != 0))
+        bad = "splits differ";
+    if (bad == NULL && strcmp(a->split_sha256, b->split_sha256) != 0)
+        bad = "sums of splits differ";
+    if (bad == NULL && a->train_part != NULL)
+        bad = gnt_part_case_compare(a->train_part, b->train_part);
+    if (bad == NULL && a->train_part != NULL &&
+        !same(a->train_rows, b->train_rows, a->train_part->num_own, 4))
+        bad = "training rows differ";
+    return bad;
+}

@@ -5,7 +5,7 @@
 
 #include "gnt_test.h"
 
-#include "partition/part.h"
+#include "partition/local_data.h"
 
 /* Chunks drawn per node; some may be empty. */
 void gnt_part_case_partition(int64_t num_nodes, int32_t num_chunks, uint64_t seed, gnti_partition *out);
@@ -20,5 +20,6 @@ const char *gnt_part_case_exchange(gnti_part *const *parts, int32_t num_ranks, b
 
 /* NULL, or the first member that differs. */
 const char *gnt_part_case_compare(const gnti_part *a, const gnti_part *b);
+const char *gnt_part_case_compare_data(const gnti_local_data *a, const gnti_local_data *b);
 
 #endif
