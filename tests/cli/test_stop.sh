@@ -49,6 +49,20 @@ kill -s INT "$pid"; kill -s CONT "$pid"
 ends 130
 line=(train sbm.h5 --model 'gcn:16, gcn' --dropout 0.5 --epochs 400 --seed 1 --threads 1 --eval-every 50)
 
+# a process that is gone without a word: info tells it from one that still runs, and another run starts from its checkpoint
+start killed
+run 0 info killed
+out_has running
+kill -s KILL "$pid"
+ends 137
+run 0 info killed
+out_has interrupted "the same command goes on"
+run 0 train sbm.h5 --model 'gcn:16, gcn' --dropout 0.5 --epochs 1 --seed 1 --threads 1 --run first --quiet
+run 0 train sbm.h5 --model 'gcn:16, gcn' --dropout 0.5 --epochs 3 --seed 1 --threads 1 --eval-every 1 --resume first --run second
+err_has "going on after epoch 1"
+run 3 train sbm.h5 --model 'gcn:16, gcn' --epochs 3 --resume frist --run third
+err_has "frist" "auto, never"
+
 # the stopped run goes on by the same line to what an undisturbed one gives
 run 0 "${line[@]}" --run run-INT
 err_has "going on after epoch"
