@@ -8,6 +8,7 @@
 #include "sampler/source_base.h"
 
 #include "base/alloc.h"
+#include "dist/chunk_sum.h"
 
 typedef struct part_source {
     gnti_source head;
@@ -46,31 +47,16 @@ static void part_free(gnti_source *s)
 
 static const gnti_source_class part_class = { part_begin, part_next, part_free };
 
-/* Sum of chunks [first, end) along their tree; its depth is the logarithm of K. */
-static double fold(const double *sums, int32_t first, int32_t end)
-{
-    int32_t half = 1;
-
-    if (end - first == 1)
-        return sums[first];
-    while (2 * half < end - first)
-        half *= 2;
-    return fold(sums, first, first + half) + fold(sums, first + half, end);
-}
-
 static gnt_status sum_weights(gnti_comm *comm, const gnti_part *part, const float *weight, double *out)
 {
     gnt_status st = GNT_OK;
     double *sums = NULL;
-    gnti_all_reduce_args args = { .count = part->num_chunks, .dtype = GNT_F64, .op = GNTI_COMM_SUM };
 
     GNT_TRY(gnti_calloc_array(&sums, part->num_chunks));
     for (int32_t c = 0; c < part->num_own_chunks; c++)
         sums[part->own_chunks[c]] = gnti_source_weight_sum(weight + part->chunk_start[c],
                                                            part->chunk_start[c + 1] - part->chunk_start[c]);
-    args.data = sums;
-    GNT_TRY(gnti_comm_all_reduce(comm, &args));
-    *out = fold(sums, 0, part->num_chunks);
+    GNT_TRY(gnti_chunk_sum(comm, sums, 1, part->num_chunks, out));
 done:
     gnti_free(sums);
     return st;

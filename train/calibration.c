@@ -124,18 +124,23 @@ static double row_loss(const gnti_scored *s, int64_t r)
     return sum / (double)s->num_classes;
 }
 
-double gnti_metric_loss(const gnti_scored *s)
+void gnti_metric_add_loss(const gnti_scored *s, double *sum, int64_t *count)
 {
-    double sum = 0.0;
-    int64_t count = 0;
-
     for (int64_t i = 0; i < s->num_rows; i++) {
         const int64_t r = s->rows[i];
 
         if (s->kind == GNT_LABELS_CLASS ? s->class_of[r] < 0 : isnan(s->target[r * s->num_classes]))
             continue;
-        sum += row_loss(s, r);
-        count++;
+        *sum += row_loss(s, r);
+        ++*count;
     }
+}
+
+double gnti_metric_loss(const gnti_scored *s)
+{
+    double sum = 0.0;
+    int64_t count = 0;
+
+    gnti_metric_add_loss(s, &sum, &count);
     return count > 0 ? sum / (double)count : NAN;
 }

@@ -8,39 +8,50 @@
  */
 #include "train/trainer_state.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 
 #include <math.h>
 
-/* Values of a member from its gathered logits. *improved: its validation value is the best so far. */
-static void observe_member(gnt_trainer *tr, int32_t m, bool *improved)
+/* What the ranks find of a member; the first rank keeps it. */
+static gnt_status rank_evaluate(gnti_rank *rank, void *user)
+{
+    gnt_status st = GNT_OK;
+    gnt_trainer *tr = user;
+
+    GNT_TRY(gnti_evaluator_run(rank->evaluator));
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        double train_metric, valid_metric, valid_loss;
+
+        if (!tr->live[m]) /* of the step: a member that stops here still counts in this epoch */
+            continue;
+        GNT_TRY(gnti_evaluator_read(rank->evaluator, m, rank->logits));
+        GNT_TRY(gnti_scorer_values(rank->scorer, GNTI_TRAIN, rank->logits, &train_metric, NULL));
+        GNT_TRY(gnti_scorer_values(rank->scorer, GNTI_VALID, rank->logits, &valid_metric, &valid_loss));
+        if (rank != tr->lead)
+            continue;
+        tr->members[m].train_metric = train_metric;
+        tr->members[m].valid_metric = valid_metric;
+        tr->members[m].valid_loss = valid_loss;
+    }
+done:
+    return st;
+}
+
+/* Every process has the same values and decides the same. */
+static void observe_member(gnt_trainer *tr, int32_t m)
 {
     gnti_member *state = &tr->members[m];
-    const gnti_split *split = tr->prepared.split;
-    gnti_scored rows;
-    double value = 0.0;
+    const bool by_metric = tr->config.monitor == GNTI_MONITOR_METRIC;
 
-    rows = gnti_prepared_rows(tr->data, split, GNTI_TRAIN, tr->logits);
-    state->train_metric = gnti_metric_compute(tr->metric, &rows, tr->scratch);
-    rows = gnti_prepared_rows(tr->data, split, GNTI_VALID, tr->logits);
-    state->valid_metric = gnti_metric_compute(tr->metric, &rows, tr->scratch);
-    state->valid_loss = gnti_metric_loss(&rows);
     state->last_epoch = (double)tr->epoch;
-    value = tr->config.monitor == GNTI_MONITOR_LOSS ? state->valid_loss : state->valid_metric;
-    *improved =
-        split->num_nodes[GNTI_VALID] > 0 && gnti_member_observe(state, &tr->config, tr->epoch, value,
-                                                                tr->config.monitor == GNTI_MONITOR_METRIC &&
-                                                                    gnti_metric_higher_is_better(tr->metric));
-    if (*improved) {
+    if (tr->prepared.num_valid > 0 &&
+        gnti_member_observe(state, &tr->config, tr->epoch,
+                            by_metric ? state->valid_metric : state->valid_loss,
+                            by_metric && gnti_metric_higher_is_better(tr->metric))) {
         state->best_valid_metric = state->valid_metric;
         state->best_valid_loss = state->valid_loss;
     }
-}
-
-static gnt_status rank_evaluate(gnti_rank *rank, void *user)
-{
-    (void)user;
-    return gnti_evaluator_run(rank->evaluator);
 }
 
 /* Members whose best weights are those of the epoch just done. */
@@ -61,21 +72,18 @@ gnt_status gnti_trainer_evaluate(gnt_trainer *tr, gnt_epoch_stats *stats)
     gnt_status st = GNT_OK;
     const double begin = gnti_clock_seconds();
     const bool due = tr->epoch % tr->config.eval_every == 0 || tr->epoch >= tr->config.epochs;
-    bool improved = false, any = false;
+    bool best = false;
 
     if (!stats->complete || !due)
         goto done;
     GNT_TRY(gnti_ranks_each(tr->ranks, rank_evaluate, tr));
     for (int32_t m = 0; m < tr->num_members; m++) {
-        if (!tr->live[m]) /* of the step: a member that stops here still counts in this epoch */
+        if (!tr->live[m])
             continue;
-        GNT_TRY(gnti_trainer_gather_logits(tr, m));
-        if (gnti_trainer_is_root(tr))
-            observe_member(tr, m, &improved);
-        any = any || improved;
+        observe_member(tr, m);
+        best = best || tr->members[m].best_epoch == (double)tr->epoch;
     }
-    GNT_TRY(gnti_trainer_share_members(tr));
-    if (any || !gnti_trainer_is_root(tr))
+    if (best)
         GNT_TRY(gnti_ranks_each(tr->ranks, rank_keep_best, tr));
     stats->evaluated = true;
     stats->eval_seconds = gnti_clock_seconds() - begin;
@@ -98,32 +106,36 @@ done:
     return st;
 }
 
-static gnt_status rank_use_last(gnti_rank *rank, void *user)
+static gnt_status rank_test(gnti_rank *rank, void *user)
 {
-    (void)user;
-    return gnti_params_use_best(rank->params, false);
+    gnt_status st = GNT_OK;
+    gnt_trainer *tr = user;
+    const int64_t cells = tr->data->y.num_classes * tr->data->y.num_classes;
+    int64_t *confusion = NULL;
+
+    GNT_TRY(rank_use_best(rank, user));
+    if (tr->confusion != NULL && rank != tr->lead)
+        GNT_TRY(gnti_alloc_array(&confusion, cells));
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        double metric, loss;
+
+        GNT_TRY(gnti_evaluator_read(rank->evaluator, m, rank->logits));
+        GNT_TRY(gnti_scorer_values(rank->scorer, GNTI_TEST, rank->logits, &metric, &loss));
+        if (tr->confusion != NULL)
+            GNT_TRY(gnti_scorer_confusion(rank->scorer, GNTI_TEST, rank->logits,
+                                          rank == tr->lead ? tr->confusion + m * cells : confusion));
+        if (rank != tr->lead)
+            continue;
+        tr->test_metric[m] = metric;
+        tr->test_loss[m] = loss;
+    }
+    GNT_TRY(gnti_params_use_best(rank->params, false)); /* a failed run is not used again */
+done:
+    gnti_free(confusion);
+    return st;
 }
 
 gnt_status gnti_trainer_test(gnt_trainer *tr)
 {
-    gnt_status st = GNT_OK;
-
-    GNT_TRY(gnti_ranks_each(tr->ranks, rank_use_best, tr));
-    for (int32_t m = 0; m < tr->num_members; m++) {
-        gnti_scored rows;
-
-        GNT_TRY(gnti_trainer_gather_logits(tr, m));
-        if (!gnti_trainer_is_root(tr))
-            continue;
-        rows = gnti_prepared_rows(tr->data, tr->prepared.split, GNTI_TEST, tr->logits);
-        tr->test_metric[m] = gnti_metric_compute(tr->metric, &rows, tr->scratch);
-        tr->test_loss[m] = gnti_metric_loss(&rows);
-        if (tr->confusion != NULL)
-            gnti_confusion(&rows, tr->confusion + m * rows.num_classes * rows.num_classes);
-    }
-    GNT_TRY(gnti_trainer_share_tests(tr));
-done:
-    if (st == GNT_OK) /* a failed run is not used again */
-        st = gnti_ranks_each(tr->ranks, rank_use_last, tr);
-    return st;
+    return gnti_ranks_each(tr->ranks, rank_test, tr);
 }

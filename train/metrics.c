@@ -85,10 +85,10 @@ int32_t gnti_argmax(const float *logits, int64_t num_classes)
     return best;
 }
 
-static double accuracy(const gnti_scored *s)
-{
-    int64_t right = 0, count = 0;
+/* ---- what is additive over rows ---- */
 
+static void add_accuracy(const gnti_scored *s, gnti_metric_sums *sums)
+{
     for (int64_t i = 0; i < s->num_rows; i++) {
         const int64_t r = s->rows[i];
         const float *z = s->logits + r * s->num_classes;
@@ -96,8 +96,8 @@ static double accuracy(const gnti_scored *s)
         if (s->kind == GNT_LABELS_CLASS) {
             if (s->class_of[r] < 0)
                 continue;
-            right += gnti_argmax(z, s->num_classes) == s->class_of[r];
-            count++;
+            sums->right += gnti_argmax(z, s->num_classes) == s->class_of[r];
+            sums->count++;
             continue;
         }
         for (int64_t c = 0; c < s->num_classes; c++) {
@@ -105,19 +105,16 @@ static double accuracy(const gnti_scored *s)
 
             if (isnan(y))
                 continue;
-            right += (z[c] > 0.0f) == (y > 0.5f);
-            count++;
+            sums->right += (z[c] > 0.0f) == (y > 0.5f);
+            sums->count++;
         }
     }
-    return count > 0 ? (double)right / (double)count : NAN;
 }
 
-/* counts (num_classes, 3): true positives, predicted, actual. Answers the number of labelled entries. */
-static int64_t count_classes(const gnti_scored *s, int64_t *counts)
+static void add_classes(const gnti_scored *s, gnti_metric_sums *sums)
 {
-    int64_t labelled = 0;
+    int64_t *counts = sums->classes;
 
-    memset(counts, 0, (size_t)(3 * s->num_classes) * sizeof *counts);
     for (int64_t i = 0; i < s->num_rows; i++) {
         const int64_t r = s->rows[i];
         const float *z = s->logits + r * s->num_classes;
@@ -130,7 +127,7 @@ static int64_t count_classes(const gnti_scored *s, int64_t *counts)
             counts[3 * guess + 1]++;
             counts[3 * s->class_of[r] + 2]++;
             counts[3 * guess] += guess == s->class_of[r];
-            labelled++;
+            sums->count++;
             continue;
         }
         for (int64_t c = 0; c < s->num_classes; c++) {
@@ -141,21 +138,61 @@ static int64_t count_classes(const gnti_scored *s, int64_t *counts)
             counts[3 * c] += z[c] > 0.0f && y > 0.5f;
             counts[3 * c + 1] += z[c] > 0.0f;
             counts[3 * c + 2] += y > 0.5f;
-            labelled++;
+            sums->count++;
         }
     }
-    return labelled;
 }
 
-static double f1(const gnti_scored *s, bool macro, int64_t *counts)
+static void add_error(const gnti_scored *s, bool squared, gnti_metric_sums *sums)
+{
+    for (int64_t i = 0; i < s->num_rows; i++) {
+        for (int64_t c = 0; c < s->num_classes; c++) {
+            const int64_t at = s->rows[i] * s->num_classes + c;
+            const double d = (double)s->logits[at] - (double)s->target[at];
+
+            if (isnan(s->target[at]))
+                continue;
+            sums->error += squared ? d * d : fabs(d);
+            sums->count++;
+        }
+    }
+}
+
+static bool has_nan(const gnti_scored *s)
+{
+    for (int64_t i = 0; i < s->num_rows; i++)
+        for (int64_t c = 0; c < s->num_classes; c++)
+            if (isnan(s->logits[s->rows[i] * s->num_classes + c]))
+                return true;
+    return false;
+}
+
+void gnti_metric_sums_clear(gnti_metric_sums *sums, int64_t num_classes)
+{
+    int64_t *classes = sums->classes;
+
+    *sums = (gnti_metric_sums){ .classes = classes };
+    memset(classes, 0, (size_t)(3 * num_classes) * sizeof *classes);
+}
+
+void gnti_metric_add(gnti_metric metric, const gnti_scored *s, gnti_metric_sums *sums)
+{
+    sums->broken += has_nan(s);
+    if (metric == GNTI_METRIC_ACCURACY)
+        add_accuracy(s, sums);
+    else if (metric == GNTI_METRIC_MICRO_F1 || metric == GNTI_METRIC_MACRO_F1)
+        add_classes(s, sums);
+    else if (metric == GNTI_METRIC_MAE || metric == GNTI_METRIC_MSE)
+        add_error(s, metric == GNTI_METRIC_MSE, sums);
+}
+
+static double f1(const gnti_metric_sums *sums, int64_t num_classes, bool macro)
 {
     int64_t hit = 0, both = 0, present = 0;
     double sum = 0.0;
 
-    if (count_classes(s, counts) == 0)
-        return NAN;
-    for (int64_t c = 0; c < s->num_classes; c++) {
-        const int64_t tp = counts[3 * c], all = counts[3 * c + 1] + counts[3 * c + 2];
+    for (int64_t c = 0; c < num_classes; c++) {
+        const int64_t tp = sums->classes[3 * c], all = sums->classes[3 * c + 1] + sums->classes[3 * c + 2];
 
         hit += tp;
         both += all;
@@ -169,27 +206,28 @@ static double f1(const gnti_scored *s, bool macro, int64_t *counts)
     return macro ? sum / (double)present : 2.0 * (double)hit / (double)both;
 }
 
-static double regression_error(const gnti_scored *s, bool squared)
+double gnti_metric_value(gnti_metric metric, const gnti_metric_sums *sums, int64_t num_classes)
 {
-    double sum = 0.0;
-    int64_t count = 0;
-
-    for (int64_t i = 0; i < s->num_rows; i++) {
-        for (int64_t c = 0; c < s->num_classes; c++) {
-            const int64_t at = s->rows[i] * s->num_classes + c;
-            const double d = (double)s->logits[at] - (double)s->target[at];
-
-            if (isnan(s->target[at]))
-                continue;
-            sum += squared ? d * d : fabs(d);
-            count++;
-        }
+    if (sums->broken > 0 || sums->count == 0)
+        return NAN;
+    switch (metric) {
+    case GNTI_METRIC_ACCURACY:
+        return (double)sums->right / (double)sums->count;
+    case GNTI_METRIC_MICRO_F1:
+        return f1(sums, num_classes, false);
+    case GNTI_METRIC_MACRO_F1:
+        return f1(sums, num_classes, true);
+    case GNTI_METRIC_MAE:
+    case GNTI_METRIC_MSE:
+        return sums->error / (double)sums->count;
+    default:
+        return NAN;
     }
-    return count > 0 ? sum / (double)count : NAN;
 }
 
-/* Scores of column c against the rest. */
-static void push_column(const gnti_scored *s, int64_t c, gnti_metric_scratch *scratch)
+/* ---- rankings ---- */
+
+void gnti_metric_push_column(const gnti_scored *s, int64_t c, gnti_metric_scratch *scratch)
 {
     gnti_metric_clear(scratch);
     for (int64_t i = 0; i < s->num_rows; i++) {
@@ -221,7 +259,7 @@ static double ranking(const gnti_scored *s, bool roc, gnti_metric_scratch *scrat
     for (int64_t c = binary ? 1 : 0; c < s->num_classes; c++) {
         double value = 0.0;
 
-        push_column(s, c, scratch);
+        gnti_metric_push_column(s, c, scratch);
         value = roc ? gnti_metric_roc_auc(scratch) : gnti_metric_average_precision(scratch);
         if (!isnan(value)) {
             sum += value;
@@ -231,39 +269,21 @@ static double ranking(const gnti_scored *s, bool roc, gnti_metric_scratch *scrat
     return defined > 0 ? sum / (double)defined : NAN;
 }
 
-static bool has_nan(const gnti_scored *s)
+bool gnti_metric_is_ranking(gnti_metric metric)
 {
-    for (int64_t i = 0; i < s->num_rows; i++)
-        for (int64_t c = 0; c < s->num_classes; c++)
-            if (isnan(s->logits[s->rows[i] * s->num_classes + c]))
-                return true;
-    return false;
+    return metric == GNTI_METRIC_ROC_AUC || metric == GNTI_METRIC_AP;
 }
 
 double gnti_metric_compute(gnti_metric metric, const gnti_scored *s, gnti_metric_scratch *scratch)
 {
+    gnti_metric_sums sums = { .classes = scratch->counts };
+
     GNT_ASSERT(s->num_rows <= scratch->capacity && s->num_classes <= scratch->num_classes);
-    if (has_nan(s))
-        return NAN;
-    switch (metric) {
-    case GNTI_METRIC_ACCURACY:
-        return accuracy(s);
-    case GNTI_METRIC_MICRO_F1:
-        return f1(s, false, scratch->counts);
-    case GNTI_METRIC_MACRO_F1:
-        return f1(s, true, scratch->counts);
-    case GNTI_METRIC_ROC_AUC:
-        return ranking(s, true, scratch);
-    case GNTI_METRIC_AP:
-        return ranking(s, false, scratch);
-    case GNTI_METRIC_MAE:
-        return regression_error(s, false);
-    case GNTI_METRIC_MSE:
-        return regression_error(s, true);
-    case GNTI_METRIC_AUTO:
-        break;
-    }
-    return NAN;
+    if (gnti_metric_is_ranking(metric))
+        return has_nan(s) ? NAN : ranking(s, metric == GNTI_METRIC_ROC_AUC, scratch);
+    gnti_metric_sums_clear(&sums, s->num_classes);
+    gnti_metric_add(metric, s, &sums);
+    return gnti_metric_value(metric, &sums, s->num_classes);
 }
 
 void gnti_confusion(const gnti_scored *s, int64_t *counts)

@@ -51,6 +51,21 @@ gnt_status gnti_metric_resolve(gnti_metric metric, gnt_label_kind kind, gnti_met
 double gnti_metric_compute(gnti_metric metric, const gnti_scored *s, gnti_metric_scratch *scratch);
 int32_t gnti_argmax(const float *logits, int64_t num_classes);
 
+/* What the other metrics are made of: additive over rows, so ranks add theirs. classes (num_classes, 3): true positives,
+ * predicted, actual. broken: calls that saw a logit which is no number, the value is NaN then. */
+typedef struct gnti_metric_sums {
+    int64_t broken, right, count;
+    double error;
+    int64_t *classes;
+} gnti_metric_sums;
+bool gnti_metric_is_ranking(gnti_metric metric);
+void gnti_metric_sums_clear(gnti_metric_sums *sums, int64_t num_classes);
+void gnti_metric_add(gnti_metric metric, const gnti_scored *s, gnti_metric_sums *sums);
+double gnti_metric_value(gnti_metric metric, const gnti_metric_sums *sums, int64_t num_classes);
+
+/* Fills the scratch with the scores of column c against the rest: what a ranking of classes is the mean of. */
+void gnti_metric_push_column(const gnti_scored *s, int64_t c, gnti_metric_scratch *scratch);
+
 /* Area under the ROC curve (ties count half) and average precision (ties enter together) of `count` scores in
  * the scratch, see gnti_metric_push; both sort the scratch and leave it filled. */
 void gnti_metric_clear(gnti_metric_scratch *scratch);
@@ -75,6 +90,8 @@ void gnti_probabilities(const float *logits, int64_t num_classes, gnt_label_kind
 
 /* Mean loss of the rows as training counts it: cross-entropy, sigmoid cross-entropy or squared error. */
 double gnti_metric_loss(const gnti_scored *s);
+/* The same, added up: sum and number of labelled rows. */
+void gnti_metric_add_loss(const gnti_scored *s, double *sum, int64_t *count);
 
 /* counts (num_classes, num_classes): row = truth, column = prediction. Class labels only. */
 void gnti_confusion(const gnti_scored *s, int64_t *counts);

@@ -191,6 +191,7 @@ gnt_status gnti_prepare(const gnt_dataset *data, const gnt_trainer_config *confi
     gnti_prepared p = { 0 };
 
     GNT_TRY(gnti_dataset_find_split(data, config->split, &p.split));
+    p.num_valid = p.split->num_nodes[GNTI_VALID];
     GNT_TRY(check_data(data, p.split));
     GNT_CHECK(p.split->num_nodes[GNTI_VALID] > 0 || config->patience == 0, GNT_ERR_USAGE,
               "patience %lld needs a validation set, split '%s' has none", (long long)config->patience,

@@ -26,6 +26,7 @@ typedef struct gnti_prepared {
     const gnti_split *split; /* lent by the dataset */
     float *weight;           /* (N) loss weights: class weight of a labelled training node, else 0 */
     int64_t num_train;       /* labelled training nodes */
+    int64_t num_valid;       /* validation nodes */
     char split_sha256[65];
 } gnti_prepared;
 

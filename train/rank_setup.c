@@ -39,7 +39,6 @@ static gnt_status make_local(const gnt_trainer *tr, gnti_rank *rank)
     GNT_TRY(gnti_alloc_array(&rank->weight, rank->rows->num_own + 1));
     for (int64_t r = 0; r < rank->rows->num_own; r++)
         rank->weight[r] = tr->prepared.weight[rank->rows->part->ids[r]];
-    GNT_TRY(gnti_alloc_array(&rank->logits, rank->rows->num_own * tr->data->y.num_classes + 1));
     if (tr->config.trace != NULL && !tr->trace_written)
         GNT_TRY(gnti_trace_create(TRACE_EVENTS, &rank->trace));
     rank->dist = (gnti_dist_config){ .comm = rank->comm,
@@ -140,6 +139,24 @@ static gnt_status make_evaluator(const gnt_trainer *tr, gnti_rank *rank)
     return gnti_evaluator_create(&config, &rank->evaluator);
 }
 
+static gnt_status make_scorer(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+    const gnti_scorer_config config = { .comm = rank->comm,
+                                        .metric = tr->metric,
+                                        .labels = rank->rows != NULL ? &rank->rows->y : &tr->data->y,
+                                        .rows = rank->rows,
+                                        .split = tr->prepared.split };
+    size_t cells = 0;
+
+    GNT_TRY(
+        gnti_mul_size((size_t)gnti_rank_features(tr, rank)->rows, (size_t)tr->data->y.num_classes, &cells));
+    GNT_TRY(gnti_alloc_array(&rank->logits, (int64_t)cells + 1));
+    GNT_TRY(gnti_scorer_create(&config, &rank->scorer));
+done:
+    return st;
+}
+
 /* On the rank's thread, which touches its memory first. */
 static gnt_status make_rank(gnti_rank *rank, void *user)
 {
@@ -156,6 +173,7 @@ static gnt_status make_rank(gnti_rank *rank, void *user)
     GNT_TRY(gnti_rank_compile(tr, rank));
     GNT_TRY(bind_whole(tr, rank));
     GNT_TRY(make_evaluator(tr, rank));
+    GNT_TRY(make_scorer(tr, rank));
 done:
     return st;
 }

@@ -141,6 +141,7 @@ done:
 
 static void free_rank(gnti_rank *r)
 {
+    gnti_scorer_free(&r->scorer);
     gnti_evaluator_free(&r->evaluator);
     gnti_program_free(&r->program);
     gnti_params_free(&r->params);

@@ -10,6 +10,7 @@
 #include "sampler/source.h"
 #include "train/evaluator.h"
 #include "train/prepare.h"
+#include "train/scorer.h"
 #include "train/sync.h"
 
 typedef struct gnti_rank {
@@ -29,11 +30,12 @@ typedef struct gnti_rank {
     gnti_program *program;
     gnti_evaluator *evaluator;
     gnt_hyper lr, corr1, corr2, clip, loss_norm;
-    bool bound;     /* the program has its first batch */
-    double *stats;  /* (M, 4) of one step, of the whole job */
-    int32_t *bad;   /* (M) */
-    uint8_t *live;  /* (M) as the step block wants it */
-    float *logits;  /* (own rows, classes) of one member; with rows */
+    bool bound;    /* the program has its first batch */
+    double *stats; /* (M, 4) of one step, of the whole job */
+    int32_t *bad;  /* (M) */
+    uint8_t *live; /* (M) as the step block wants it */
+    gnti_scorer *scorer;
+    float *logits;  /* (rows, classes) of one member */
     double seconds; /* of compute in the newest epoch: what balancing sees */
 } gnti_rank;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks and processes tell each other outside of steps: logits for evaluation, decisions, and the state of a resumed run.
- *
- * Rows of logits go to the process of rank 0, which alone computes metrics and decides (best epoch, early stop), in the order
- * of the nodes, so nothing depends on the number of ranks. Its decisions are broadcast, never computed twice.
+/* What processes tell each other outside of steps and evaluation: that some process was asked to stop, and the state of a
+ * resumed run, which the process of rank 0 has read.
  */
 #include "train/trainer_state.h"
 
@@ -15,109 +13,7 @@ bool gnti_trainer_is_root(const gnt_trainer *tr)
     return tr->job.processes->rank == 0;
 }
 
-/* ---- logits -------------------------------------------------------------------------------------------------------- */
-
-typedef struct gather_call {
-    gnt_trainer *tr;
-    int32_t member;
-} gather_call;
-
-static void scatter(const gnt_trainer *tr, const int64_t *ids, int64_t num_rows, const float *from)
-{
-    const int64_t width = tr->data->y.num_classes;
-
-    for (int64_t r = 0; r < num_rows; r++)
-        memcpy(tr->logits + ids[r] * width, from + r * width, (size_t)width * sizeof *from);
-}
-
-/* Ranks of one process write disjoint rows. */
-static gnt_status rank_read(gnti_rank *rank, void *user)
-{
-    gnt_status st = GNT_OK;
-    const gather_call *call = user;
-
-    if (rank->rows == NULL)
-        return gnti_evaluator_read(rank->evaluator, call->member, call->tr->logits);
-    GNT_TRY(gnti_evaluator_read(rank->evaluator, call->member, rank->logits));
-    if (gnti_trainer_is_root(call->tr))
-        scatter(call->tr, rank->rows->part->ids, rank->rows->num_own, rank->logits);
-done:
-    return st;
-}
-
-/* Rows of the other processes, one after another: the root holds one rank's rows at a time. */
-static gnt_status collect(gnt_trainer *tr)
-{
-    gnt_status st = GNT_OK;
-    gnti_comm *c = tr->job.processes;
-    const gnti_part *part = tr->lead->rows->part;
-    const size_t row = (size_t)tr->data->y.num_classes * sizeof(float);
-    gnti_exchange *x = NULL;
-    int64_t *ids = NULL;
-    float *rows = NULL;
-
-    for (int32_t r = 1; r < c->size; r++) {
-        int64_t count = c->rank == r ? part->num_own : 0;
-
-        GNT_TRY(gnti_comm_broadcast(c, r, &count, sizeof count));
-        for (int pass = 0; pass < 2; pass++) { /* ids, then values */
-            gnti_comm_peer peer = { .rank = c->rank == 0 ? r : 0 };
-            const size_t bytes = (size_t)count * (pass == 0 ? sizeof *ids : row);
-
-            if (c->rank == 0) {
-                GNT_TRY(gnti_realloc_array(&ids, count + 1));
-                GNT_TRY(gnti_realloc_array(&rows, count * tr->data->y.num_classes + 1));
-                peer.receive = pass == 0 ? (void *)ids : (void *)rows;
-                peer.receive_bytes = bytes;
-            } else if (c->rank == r) {
-                peer.send = pass == 0 ? (const void *)part->ids : (const void *)tr->lead->logits;
-                peer.send_bytes = bytes;
-            }
-            GNT_TRY(gnti_comm_exchange_start(c, &peer, c->rank == 0 || c->rank == r ? 1 : 0, &x));
-            GNT_TRY(gnti_comm_exchange_finish(&x));
-        }
-        if (c->rank == 0)
-            scatter(tr, ids, count, rows);
-    }
-done:
-    (void)gnti_comm_exchange_finish(&x);
-    gnti_free(ids);
-    gnti_free(rows);
-    return st;
-}
-
-gnt_status gnti_trainer_gather_logits(gnt_trainer *tr, int32_t member)
-{
-    gnt_status st = GNT_OK;
-    gather_call call = { tr, member };
-
-    GNT_TRY(gnti_ranks_each(tr->ranks, rank_read, &call));
-    if (tr->job.processes->size > 1)
-        GNT_TRY(collect(tr));
-done:
-    return st;
-}
-
 /* ---- decisions ----------------------------------------------------------------------------------------------------- */
-
-gnt_status gnti_trainer_share_members(gnt_trainer *tr)
-{
-    if (tr->job.processes->size == 1)
-        return GNT_OK;
-    return gnti_comm_broadcast(tr->job.processes, 0, tr->members,
-                               (size_t)tr->num_members * sizeof *tr->members);
-}
-
-gnt_status gnti_trainer_share_tests(gnt_trainer *tr)
-{
-    gnt_status st = GNT_OK;
-    const size_t bytes = (size_t)tr->num_members * sizeof(double);
-
-    GNT_TRY(gnti_comm_broadcast(tr->job.processes, 0, tr->test_metric, bytes));
-    GNT_TRY(gnti_comm_broadcast(tr->job.processes, 0, tr->test_loss, bytes));
-done:
-    return st;
-}
 
 gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag)
 {
@@ -209,7 +105,7 @@ gnt_status gnti_trainer_share_state(gnt_trainer *tr)
     for (int i = 0; i < state.num_blocks; i++)
         GNT_TRY(gnti_comm_broadcast(c, 0, state.block[i], (size_t)state.num_floats * sizeof(float)));
     GNT_TRY(gnti_comm_broadcast(c, 0, at, sizeof at));
-    GNT_TRY(gnti_trainer_share_members(tr));
+    GNT_TRY(gnti_comm_broadcast(c, 0, tr->members, (size_t)tr->num_members * sizeof *tr->members));
     GNT_TRY(gnti_comm_broadcast(c, 0, tr->sums, (size_t)tr->num_members * sizeof *tr->sums));
     tr->epoch = at[0];
     tr->step = at[1];

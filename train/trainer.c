@@ -33,8 +33,6 @@ static gnt_status alloc_arrays(gnt_trainer *tr)
 {
     gnt_status st = GNT_OK;
     const int64_t num = tr->num_members, classes = tr->data->y.num_classes;
-    const int64_t *rows = tr->prepared.split->num_nodes;
-    size_t cells = 0;
 
     GNT_TRY(gnti_alloc_array(&tr->seeds, num));
     GNT_TRY(gnti_calloc_array(&tr->live, num));
@@ -46,11 +44,6 @@ static gnt_status alloc_arrays(gnt_trainer *tr)
     if (tr->data->y.kind == GNT_LABELS_CLASS && classes <= GNTI_TRAIN_CONFUSION_CLASSES)
         GNT_TRY(gnti_calloc_array(&tr->confusion, num * classes * classes));
     GNT_TRY(gnti_alloc_array(&tr->seconds, GNTI_TRAIN_SECONDS_KEPT));
-    GNT_TRY(gnti_mul_size((size_t)tr->data->num_nodes, (size_t)classes, &cells));
-    GNT_TRY(gnti_alloc_array(&tr->logits, (int64_t)cells));
-    GNT_TRY(gnti_metric_scratch_create(
-        gnti_max_i64(rows[GNTI_TRAIN], gnti_max_i64(rows[GNTI_VALID], rows[GNTI_TEST])), classes,
-        &tr->scratch));
     for (int32_t m = 0; m < tr->num_members; m++) {
         tr->seeds[m] = (uint64_t)(tr->config.seed + m);
         gnti_member_init(&tr->members[m]);
@@ -185,7 +178,6 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr->rank_seconds);
     gnti_free(tr->rank_work);
     gnti_run_free(&tr->run);
-    gnti_metric_scratch_free(&tr->scratch);
     gnti_prepared_free(&tr->prepared);
     gnti_config_free(&tr->config);
     gnti_free(tr->choices);
@@ -194,7 +186,6 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr->members);
     gnti_free(tr->sums);
     gnti_free(tr->out_values);
-    gnti_free(tr->logits);
     gnti_free(tr->test_metric);
     gnti_free(tr->test_loss);
     gnti_free(tr->confusion);

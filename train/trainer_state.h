@@ -51,8 +51,6 @@ struct gnt_trainer {
     gnti_member *members;  /* (M) */
     gnti_epoch_sums *sums; /* (M) */
     double *out_values;    /* (4, M): what gnt_epoch_stats lends */
-    float *logits;         /* (N, classes) of one member; in the process of rank 0 */
-    gnti_metric_scratch *scratch;
 
     int64_t epoch;       /* complete ones */
     int64_t step;        /* optimiser steps done */
@@ -91,9 +89,6 @@ gnt_status gnti_trainer_test(gnt_trainer *tr);
 
 /* share.c: every process calls them. The process of rank 0 is the root. */
 bool gnti_trainer_is_root(const gnt_trainer *tr);
-gnt_status gnti_trainer_gather_logits(gnt_trainer *tr, int32_t member); /* into tr->logits of the root */
-gnt_status gnti_trainer_share_members(gnt_trainer *tr);                 /* the root's, to all */
-gnt_status gnti_trainer_share_tests(gnt_trainer *tr);
 gnt_status gnti_trainer_share_choices(gnt_trainer *tr);
 gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag); /* whether some process has it set */
 gnt_status
