@@ -22,7 +22,7 @@ enum { EXIT_PEER_LOST = 5, EXIT_STOPPED = 75 };
 __attribute__((visibility("default"))) const gnti_mpi_transport *gnti_mpi_transport_get(void);
 
 static struct {
-    bool open, broken, taken;
+    bool open, broken, broken_by_other, taken;
     double exit_seconds;
     MPI_Comm comm;
     MPI_Request duplicating;
@@ -42,9 +42,9 @@ static void from_request(MPI_Request q, gnti_mpi_request *out)
     memcpy(out, &q, sizeof q);
 }
 
-static void pause_a_little(void)
+static void pause_for(long microseconds)
 {
-    const struct timespec t = { 0, 200000 };
+    const struct timespec t = { microseconds / 1000000, microseconds % 1000000 * 1000 };
 
     nanosleep(&t, NULL);
 }
@@ -59,7 +59,7 @@ static bool all_exit(void)
     while (code == MPI_SUCCESS && !done && MPI_Wtime() < end) {
         code = MPI_Test(&r, &done, MPI_STATUS_IGNORE);
         if (!done)
-            pause_a_little();
+            pause_for(200);
     }
     return done != 0;
 }
@@ -70,6 +70,8 @@ static void end_at_exit(int status, void *unused)
 
     (void)unused;
     MPI_Finalized(&finalized);
+    if (!finalized && mpi.broken_by_other && status != 0)
+        pause_for(1000000);
     if (finalized || (status != 0 && status != EXIT_STOPPED))
         return;
     if (mpi.broken || !all_exit())
@@ -78,11 +80,10 @@ static void end_at_exit(int status, void *unused)
         MPI_Finalize();
 }
 
-static int start_mpi(double exit_seconds)
+static int start_mpi(void)
 {
     int begun = 0, level = MPI_THREAD_SINGLE, code = MPI_Initialized(&begun);
 
-    mpi.exit_seconds = exit_seconds;
     if (code != MPI_SUCCESS)
         return code;
     if (begun) {
@@ -97,14 +98,14 @@ static int start_mpi(double exit_seconds)
                                            : MPI_SUCCESS;
 }
 
-static int mpi_open(double exit_seconds, gnti_mpi_facts *out)
+static int mpi_open(gnti_mpi_facts *out)
 {
     int code = MPI_SUCCESS, rank = 0, size = 0, found = 0, length = 0;
     int *highest = NULL;
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = { 0 };
 
     if (!mpi.open)
-        code = start_mpi(exit_seconds);
+        code = start_mpi();
     if (code != MPI_SUCCESS)
         return code;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -118,6 +119,11 @@ static int mpi_open(double exit_seconds, gnti_mpi_facts *out)
     *out = (gnti_mpi_facts){ .rank = rank, .size = size, .highest_tag = found ? *highest : 32767 };
     snprintf(out->library, sizeof out->library, "%.*s", (int)strcspn(library, ",\n"), library);
     return code;
+}
+
+static void mpi_set_exit_seconds(double exit_seconds)
+{
+    mpi.exit_seconds = exit_seconds;
 }
 
 static int mpi_ready(bool *out)
@@ -201,9 +207,10 @@ static void mpi_error_text(int code, char out[GNTI_MPI_ERROR_BYTES])
     snprintf(out, GNTI_MPI_ERROR_BYTES, "%.*s", GNTI_MPI_ERROR_BYTES - 1, text);
 }
 
-static void mpi_set_broken(void)
+static void mpi_set_broken(bool by_other)
 {
     mpi.broken = true;
+    mpi.broken_by_other = by_other;
 }
 
 const gnti_mpi_transport *gnti_mpi_transport_get(void)
@@ -211,6 +218,7 @@ const gnti_mpi_transport *gnti_mpi_transport_get(void)
     static const gnti_mpi_transport transport = {
         .version = GNT_VERSION,
         .open = mpi_open,
+        .set_exit_seconds = mpi_set_exit_seconds,
         .ready = mpi_ready,
         .take = mpi_take,
         .give_back = mpi_give_back,

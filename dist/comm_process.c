@@ -33,6 +33,7 @@ static void process_free(gnti_comm *head)
     process_comm *c = (process_comm *)head;
 
     process_exchanges_free(c);
+    c->job->mpi->set_exit_seconds(EXIT_LIMITS * head->time_limit);
     job_free(c->job);
     gnti_free(c->world);
     gnti_free(c->host);
@@ -220,7 +221,8 @@ static gnt_status job_create(process_job **out)
     GNT_TRY(gnti_calloc_array(&job, 1));
     pthread_mutex_init(&job->mutex, NULL);
     job->num_comms = 1;
-    code = mpi->open(EXIT_LIMITS * GNTI_COMM_TIME_LIMIT, &job->facts);
+    mpi->set_exit_seconds(EXIT_LIMITS * GNTI_COMM_TIME_LIMIT);
+    code = mpi->open(&job->facts);
     if (code != 0)
         mpi->error_text(code, text);
     GNT_CHECK(code == 0, GNT_ERR_PEER_LOST, "MPI on host '%s' does not start: %s", launch.host, text);
@@ -256,7 +258,7 @@ static gnt_status wait_for_ready(process_comm *c)
     if (code != 0)
         GNT_TRY(process_mpi_error(c, "start", c->head.rank, code));
     if (!ready)
-        c->job->mpi->set_broken();
+        c->job->mpi->set_broken(false);
     GNT_CHECK(ready, GNT_ERR_TIMEOUT,
               "start: not all of the %d ranks have come within %.1f s (rank %d on host '%s' waited)",
               (int)c->head.size, c->head.time_limit, (int)c->head.rank, c->job->hosts[c->head.rank]);

@@ -49,7 +49,7 @@ static void look_for_notice(process_job *job)
     n.reason[sizeof n.reason - 1] = '\0';
     job->notice = n;
     job->broken = true;
-    job->mpi->set_broken();
+    job->mpi->set_broken(true);
 }
 
 void process_job_break(process_job *job, const char *reason)
@@ -80,7 +80,7 @@ void process_job_break(process_job *job, const char *reason)
         if (open > 0)
             sleep_microseconds(100);
     } while (open > 0 && gnti_clock_seconds() < end);
-    job->mpi->set_broken();
+    job->mpi->set_broken(false);
     pthread_mutex_unlock(&job->mutex);
 }
 

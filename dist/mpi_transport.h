@@ -26,7 +26,8 @@ typedef struct gnti_mpi_transport {
     const char *version; /* exactly ours */
     /* Initialises MPI unless the caller has; then it also ends it at exit: orderly when all ranks come to their exit within
      * exit_seconds, with MPI_Abort(5) when not. ready: poll until true, others may not be there yet. */
-    int (*open)(double exit_seconds, gnti_mpi_facts *out);
+    int (*open)(gnti_mpi_facts *out);
+    void (*set_exit_seconds)(double exit_seconds);
     int (*ready)(bool *out);
     bool (*take)(
         void); /* the messages are used by one communicator (and its parts) at a time; false: they are in use */
@@ -36,8 +37,9 @@ typedef struct gnti_mpi_transport {
     int (*test)(gnti_mpi_request *r, bool *out_done, size_t *out_received); /* received: SIZE_MAX, too long */
     int (*probe)(int32_t tag, bool *out_found, int32_t *out_rank);          /* a message of any rank */
     void (*error_text)(int code, char out[GNTI_MPI_ERROR_BYTES]);
-    /* From now on the processes end without a word to each other: MPI_Finalize would hang. */
-    void (*set_broken)(void);
+    /* From now on the processes end without a word to each other: MPI_Finalize would hang. A rank that another one told of it
+     * leaves a second later, so that the launcher reports the exit code of the cause. */
+    void (*set_broken)(bool by_other);
 } gnti_mpi_transport;
 
 typedef const gnti_mpi_transport *(*gnti_mpi_transport_fn)(void);

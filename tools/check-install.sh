@@ -49,4 +49,9 @@ for plugin in "$work/libgin.so" "$work/by-cmake/libgin.so"; do
         --quiet \
         --run "$work/run-$(basename "$(dirname "$plugin")")" >/dev/null
 done
+if [ -e "$build/lib/libgnntrain-mpi.so" ]; then # found beside the library, wherever that is
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 timeout 120 mpirun -n 2 \
+        "$gnntrain" train "$work/karate.h5" --chunks 4 --model 'gcn:8, linear' --epochs 5 --seed 1 --quiet --run "$work/run-mpi" >/dev/null
+    [ -e "$work/run-mpi/summary.json" ] || { echo "no run by two MPI processes" >&2; exit 1; }
+fi
 echo "example built and run by CMake and by pkg-config, as a program and as a plug-in"

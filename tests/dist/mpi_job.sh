@@ -48,6 +48,19 @@ start() {
     fail "the job is not ready after 30 s"
 }
 
+# spawn N MODE...: the same, but returns as soon as the processes are there.
+spawn() {
+    local n=$1 i
+    shift
+    mpirun -n "$n" "$rank_program" "$@" >"$work/out" 2>"$work/err" &
+    job=$!
+    for ((i = 0; i < 600; i++)); do
+        [ "$(ranks_of "$job" | wc -l)" != "$n" ] || return 0
+        sleep 0.02
+    done
+    fail "the job has not $n processes after 12 s"
+}
+
 # ranks_of MPIRUN: the process ids of its ranks, in order of rank.
 ranks_of() {
     local pid

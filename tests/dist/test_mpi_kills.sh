@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A rank is killed, or stopped, at any moment of a loop of exchanges and sums: all processes are gone within the time limit.
+# A rank is killed, or stopped, at any moment of its start or of a loop of exchanges and sums: all processes are gone within the time limit.
 # GNT_MPI_KILLS says how often (10; the long test 50). mpirun ends a job with a killed rank itself, with 137 or, when another
 # rank found it out first, 5. A stopped rank is found by the others alone: 5, and the text names it.
 #   label: medium
@@ -10,7 +10,7 @@ kills=${GNT_MPI_KILLS:-10}
 RANDOM=${GNT_MPI_SEED:-7}
 for ((k = 0; k < kills; k++)); do
     n=$((2 + k % 3)) victim=$((RANDOM % n)) pause=0.$((RANDOM % 4))$((RANDOM % 10))
-    start "$n" loop 300 20
+    if ((k % 3 == 2)); then spawn "$n" loop 300 20; else start "$n" loop 300 20; fi # while they start, and later
     mapfile -t ranks < <(ranks_of "$job")
     [ "${#ranks[@]}" = "$n" ] || fail "found ${#ranks[@]} of $n ranks"
     sleep "$pause"
