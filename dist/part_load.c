@@ -58,6 +58,7 @@ static gnt_status load_all(gnti_load *l, gnti_local_data *d)
     GNT_TRY(gnti_load_labels(l, &d->y));
     GNT_TRY(gnti_load_features(l, &d->x));
     d->bytes_read = gnti_h5_bytes_read(l->file);
+    GNT_TRY(gnti_comm_barrier(l->comm)); /* a rank has its data when all have */
 done:
     return st;
 }

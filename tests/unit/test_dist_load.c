@@ -121,10 +121,121 @@ static void test_equal_to_memory(void **state)
     }
 }
 
+/* ---- what it costs -------------------------------------------------------------------------------------------------- */
+
+enum { LARGE = 60000, WIDTH = 64, DEGREE = 8, LARGE_CHUNKS = 16 };
+
+/* Arcs i -> i + s and back for some strides s, features of 64 columns. */
+static gnt_dataset *large_dataset(void)
+{
+    gnt_dataset *d = NULL;
+    gnti_arc_list arcs = { .num_arcs = LARGE * DEGREE / 2 };
+    const gnti_build_options options = { .symmetrise = true };
+    gnti_split s = { .inductive = true };
+
+    gnt_assert_ok(gnti_dataset_create(NULL, LARGE, &d));
+    gnt_assert_ok(gnti_alloc_array(&arcs.source, arcs.num_arcs));
+    gnt_assert_ok(gnti_alloc_array(&arcs.target, arcs.num_arcs));
+    for (int64_t a = 0; a < arcs.num_arcs; a++) {
+        arcs.source[a] = a / (DEGREE / 2);
+        arcs.target[a] = (arcs.source[a] + 1 + (a % (DEGREE / 2)) * 5) % LARGE;
+    }
+    gnt_assert_ok(gnti_graph_build(LARGE, &arcs, &options, NULL, NULL, &d->graph));
+    gnti_free(arcs.source);
+    gnti_free(arcs.target);
+    d->x.rows = LARGE;
+    d->x.width = WIDTH;
+    gnt_assert_ok(gnti_alloc_array(&d->x.dense, LARGE * WIDTH));
+    gnt_test_fill(d->x.dense, LARGE * WIDTH, 1);
+    d->y.kind = GNT_LABELS_CLASS;
+    d->y.num_classes = 7;
+    gnt_assert_ok(gnti_alloc_array(&d->y.class_of, LARGE));
+    gnt_assert_ok(gnti_strdup(&s.name, "public"));
+    for (int p = 0; p < 3; p++)
+        gnt_assert_ok(gnti_alloc_array(&s.nodes[p], LARGE));
+    for (int64_t v = 0; v < LARGE; v++) {
+        d->y.class_of[v] = (int32_t)(v % 7);
+        s.nodes[v % 3][s.num_nodes[v % 3]++] = v;
+    }
+    gnt_assert_ok(gnti_dataset_take_split(d, &s));
+    gnt_assert_ok(gnti_dataset_hash(d));
+    return d;
+}
+
+typedef struct cost_job {
+    gnti_local_config config;
+    gnt_dataset *head;
+    gnti_local_data *got[8];
+} cost_job;
+
+static gnt_status load_only(gnti_comm *comm, void *user)
+{
+    cost_job *j = user;
+
+    return gnti_local_data_load(j->head, &j->config, comm, &j->got[comm->rank]);
+}
+
+/* As stored: offsets, columns, features, label, origin of each own row, and its place in a list of the split. */
+static int64_t own_bytes(const gnti_local_data *d)
+{
+    return d->num_own * (8 + WIDTH * 4 + 8 + 8 + 8) + d->part->op->forward->num_arcs * 4;
+}
+
+static void check_cost(const char *path, const gnti_partition *p, int32_t ranks, int spread, bool ordered)
+{
+    cost_job j = { .config = { .partition = p, .num_ranks = ranks } };
+    int32_t *owner = gnt_part_case_owner(LARGE_CHUNKS, ranks, spread, 3);
+    gnti_alloc_stats before, after;
+
+    j.config.owner = owner;
+    gnt_assert_ok(gnti_dataset_read_header(NULL, path, &j.head));
+    gnti_alloc_get_stats(&before);
+    gnti_alloc_reset_peak();
+    gnt_ranks_run(ranks, 30.0, load_only, &j, NULL);
+    gnti_alloc_get_stats(&after);
+    /* All ranks at once: what they own, and what each needs beside it. */
+    if ((after.peak_bytes - after.live_bytes) / (size_t)ranks > (size_t)4 << 20)
+        fail_msg("%d ranks need %zu bytes each beside the %zu that they own", (int)ranks,
+                 (after.peak_bytes - after.live_bytes) / (size_t)ranks, after.live_bytes - before.live_bytes);
+    for (int32_t r = 0; r < ranks; r++) {
+        const int64_t own = own_bytes(j.got[r]), read = j.got[r]->bytes_read;
+
+        if (ordered && (double)read > 1.1 * (double)own + 4096.0)
+            fail_msg("rank %d of %d read %lld bytes for %lld of its own", (int)r, (int)ranks, (long long)read,
+                     (long long)own);
+        gnti_local_data_free(&j.got[r]);
+    }
+    gnti_free(owner);
+    gnt_dataset_free(&j.head);
+}
+
+static void test_bytes_and_memory(void **state)
+{
+    gnt_dataset *d = large_dataset(), *ordered = NULL;
+    gnti_partition *p = random_partition(d, LARGE_CHUNKS, 5);
+    char path[GNT_TEST_PATH_BYTES], ordered_path[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    gnt_test_path(path, "large.h5");
+    gnt_test_path(ordered_path, "ordered.h5");
+    gnt_assert_ok(gnt_dataset_save(d, path));
+    gnt_assert_ok(gnti_partition_rewrite(d, p, &ordered));
+    gnt_assert_ok(gnt_dataset_save(ordered, ordered_path));
+    gnt_dataset_free(&d);
+    gnt_dataset_free(&ordered);
+    for (int32_t ranks = 1; ranks <= 8; ranks *= 2)
+        for (int spread = 0; spread < 2; spread++) {
+            check_cost(ordered_path, p, ranks, spread, true);
+            check_cost(path, p, ranks, spread, false);
+        }
+    gnti_partition_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_to_memory),
+        cmocka_unit_test(test_bytes_and_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
