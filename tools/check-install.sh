@@ -17,7 +17,7 @@ mkdir "$work/moved"
 mv "$work/first" "$work/moved/gnntrain"
 prefix=$work/moved/gnntrain
 gnntrain=$prefix/bin/gnntrain
-for file in bin/gnntrain lib/libgnntrain.so.0 include/gnntrain/gnntrain.h lib/pkgconfig/gnntrain.pc \
+for file in bin/gnntrain libexec/gnntrain/part-metis lib/libgnntrain.so.0 include/gnntrain/gnntrain.h lib/pkgconfig/gnntrain.pc \
     lib/cmake/gnntrain/gnntrainConfig.cmake share/man/man1/gnntrain.1 share/bash-completion/completions/gnntrain; do
     [ -e "$prefix/$file" ] || { echo "not installed: $file" >&2; exit 1; }
 done
@@ -27,6 +27,11 @@ if [ -s "$work/leaks" ]; then
     cat "$work/leaks" >&2
     exit 1
 fi
+
+# the library finds METIS' program from where it lies now
+"$gnntrain" generate csbm --nodes 3000 --seed 1 --quiet -o "$work/sbm.h5" >/dev/null
+"$gnntrain" partition "$work/sbm.h5" --chunks 4 --json >"$work/cut.json"
+grep -q '"method": *"metis"' "$work/cut.json" || { echo "the installed command does not reach METIS:" >&2; head -c 600 "$work/cut.json" >&2; exit 1; }
 
 cp -r examples "$work/examples"
 cmake -S "$work/examples" -B "$work/by-cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
