@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "kernels/cpu/cpu_epilogue.h"
+#include "kernels/cpu/cpu_gemm_zeros.h"
 #include "kernels/cpu/cpu_tree.h"
 
 #include <cblas.h>
@@ -30,8 +31,10 @@ typedef struct operand {
 typedef struct work {
     const gnt_gemm_args *args;
     const cpu_kernels *kernels;
-    const cpu_products *products;
+    const cpu_products *products, *picked; /* picked: for products that skip zeros */
     bool own, exact;
+    bool zeros_a,
+        zeros_b; /* of a tree sum: the operand whose zeros are skipped; with b sums lie transposed */
     int64_t rows, inner, cols, block_rows;
     int64_t first_member, num_members; /* of a tree sum */
     float *wide_a, *wide_b;            /* bfloat16 operands, all members */
@@ -138,7 +141,15 @@ static void own_block(const work *w, int64_t m, int64_t first, int64_t rows, flo
                       .cols = w->cols };
 
     q.a = left.data + first * q.row_step;
-    run_product(w, &q);
+    if (w->zeros_a) {
+        const operand right = operand_of(&a->b, m, w->wide_b);
+
+        q.b = right.data;
+        q.b_stride = right.stride;
+        cpu_zeros_product(w->picked, &q, w->exact);
+    } else {
+        run_product(w, &q);
+    }
     for (int64_t r = 0; r < rows && a->alpha != 1.0f; r++)
         w->kernels->scale_to(c + r * stride, c + r * stride, a->alpha, w->cols);
 }
@@ -267,12 +278,47 @@ static gnt_status by_row_blocks(gnt_stream *s, work *w)
     widen(&a->b, w->wide_b);
     for (int64_t m = 0; m < a->b.members && w->own; m++)
         pack_b(w, m);
+    if (w->own && !a->trans_a && !a->trans_b) {
+        const operand left = operand_of(&a->a, 0, w->wide_a);
+
+        w->zeros_a = cpu_zeros_pay(w->picked, left.data, left.stride, w->rows, w->inner, w->cols);
+    }
     cpu_each(team, gnti_ceil_div(w->rows, w->block_rows), w, row_block);
 done:
     return st;
 }
 
 /* ---- a^T b by the tree over rows ---- */
+
+/* The leaf by an operand with zeros: A^T B, or (B^T A), which is its transpose. */
+static void leaf_of_zeros(const work *w, const operand *left, const operand *right, int64_t rows, float *out)
+{
+    const operand *picked = w->zeros_b ? right : left, *other = w->zeros_b ? left : right;
+    const cpu_product q = { .c = out,
+                            .a = picked->data,
+                            .b = other->data,
+                            .c_stride = w->zeros_b ? w->rows : w->cols,
+                            .row_step = 1,
+                            .inner_step = picked->stride,
+                            .b_stride = other->stride,
+                            .rows = w->zeros_b ? w->cols : w->rows,
+                            .inner = rows,
+                            .cols = w->zeros_b ? w->rows : w->cols };
+
+    cpu_zeros_product(w->picked, &q, w->exact);
+}
+
+static void all_leaves_of_zeros(const work *w, int64_t first, int64_t rows, float *out)
+{
+    for (int64_t i = 0; i < w->num_members; i++) {
+        operand left = operand_of(&w->args->a, w->first_member + i, NULL);
+        operand right = operand_of(&w->args->b, w->first_member + i, NULL);
+
+        left.data += first * left.stride;
+        right.data += first * right.stride;
+        leaf_of_zeros(w, &left, &right, rows, out + i * w->rows * w->cols);
+    }
+}
 
 /* Rows [first, first + rows) of all members of the group: (members, rows of c, cols). */
 static void tree_leaf(void *user, int64_t first, int64_t rows, void *out)
@@ -283,6 +329,10 @@ static void tree_leaf(void *user, int64_t first, int64_t rows, void *out)
     const int64_t step =
         w->own ? gnti_max_i64(MIN_STEP, gnti_min_i64(MAX_STEP, fitting)) : gnti_max_i64(rows, 1);
 
+    if (rows > 0 && (w->zeros_a || w->zeros_b)) {
+        all_leaves_of_zeros(w, first, rows, out);
+        return;
+    }
     memset(out, 0, (size_t)(w->num_members * w->rows * w->cols) * sizeof(float));
     for (int64_t r = first; r < first + rows; r += step)
         for (int64_t i = 0; i < w->num_members; i++) {
@@ -310,6 +360,20 @@ static void tree_leaf(void *user, int64_t first, int64_t rows, void *out)
         }
 }
 
+/* c = alpha sum^T, by squares that stay in the cache. */
+static void store_transposed(const work *w, int64_t m, const float *sum)
+{
+    enum { SQUARE = 16 };
+    const gnt_mat_view *c = &w->args->c;
+    float *to = cpu_floats(c) + cpu_member_offset(c, m);
+
+    for (int64_t r0 = 0; r0 < w->rows; r0 += SQUARE)
+        for (int64_t j0 = 0; j0 < w->cols; j0 += SQUARE)
+            for (int64_t r = r0; r < gnti_min_i64(w->rows, r0 + SQUARE); r++)
+                for (int64_t j = j0; j < gnti_min_i64(w->cols, j0 + SQUARE); j++)
+                    to[r * c->row_stride + j] = w->args->alpha * sum[j * w->rows + r];
+}
+
 static void store_sum(const work *w, int64_t m, float *sum)
 {
     const gnt_gemm_args *a = w->args;
@@ -328,12 +392,27 @@ static void store_sum(const work *w, int64_t m, float *sum)
     cpu_epilogue_apply(w->kernels, &a->epilogue, &block);
 }
 
+/* Whether zeros of A or B are worth skipping; B's where nothing but the sum goes to c. */
+static void judge_zeros(work *w)
+{
+    const gnt_gemm_args *a = w->args;
+    const operand left = operand_of(&a->a, 0, NULL), right = operand_of(&a->b, 0, NULL);
+
+    if (!w->own || w->inner == 0)
+        return;
+    w->zeros_a = cpu_zeros_pay(w->picked, left.data, left.stride, w->inner, w->rows, w->cols);
+    w->zeros_b = !w->zeros_a && a->beta == 0.0f && a->epilogue.row_scale == NULL &&
+                 cpu_epilogue_is_plain(&a->epilogue) &&
+                 cpu_zeros_pay(w->picked, right.data, right.stride, w->inner, w->cols, w->rows);
+}
+
 static gnt_status by_tree(gnt_stream *s, work *w)
 {
     gnt_status st = GNT_OK;
     const gnt_gemm_args *a = w->args;
     const int64_t one = w->rows * w->cols, group = gnti_max_i64(1, GROUP_FLOATS / gnti_max_i64(1, one));
 
+    judge_zeros(w);
     for (int64_t m = 0; m < a->c.members; m += group) {
         const int64_t n = gnti_min_i64(group, a->c.members - m);
         const cpu_tree_sum_args sum = { .tree = a->row_tree,
@@ -348,7 +427,10 @@ static gnt_status by_tree(gnt_stream *s, work *w)
         w->num_members = n;
         GNT_TRY(cpu_tree_sum(s, &sum, &out));
         for (int64_t i = 0; i < n; i++)
-            store_sum(w, m + i, (float *)out + i * one);
+            if (w->zeros_b)
+                store_transposed(w, m + i, (float *)out + i * one);
+            else
+                store_sum(w, m + i, (float *)out + i * one);
     }
 done:
     return st;
@@ -367,6 +449,7 @@ gnt_status cpu_gemm(gnt_stream *s, const gnt_gemm_args *a)
     work w = { .args = a,
                .kernels = cpu_kernels_of(dev->isa),
                .products = cpu_products_of(dev->product_isa),
+               .picked = cpu_products_of(dev->isa),
                .exact = dev->determinism == GNTI_DET_BITWISE,
                .rows = a->c.rows,
                .cols = a->c.width,

@@ -9,5 +9,13 @@ enum { TILE_ROWS = 6 };
 
 #include "kernels/cpu/cpu_gemm_kernel.h"
 
-const cpu_products cpu_products_avx2 = { .panel = PANEL, .exact = product_exact, .fast = product_fast };
+#include "kernels/cpu/cpu_gemm_zeros_kernel.h"
+
+const cpu_products cpu_products_avx2 = { .panel = PANEL,
+                                         .exact = product_exact,
+                                         .fast = product_fast,
+                                         .row_bits = row_bits,
+                                         .column_bits = column_bits,
+                                         .picked_exact = picked_exact,
+                                         .picked_fast = picked_fast };
 #endif

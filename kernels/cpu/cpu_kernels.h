@@ -110,13 +110,19 @@ typedef struct cpu_product {
     const float *a, *b;
     int64_t c_stride, row_step, inner_step, b_stride, panel_stride;
     int64_t rows, inner, cols;
-    bool accumulate;
+    bool accumulate, more_b; /* more_b: as many rows of B follow, for those that skip zeros */
 } cpu_product;
 
 typedef struct cpu_products {
     int64_t panel; /* columns of a panel */
     void (*exact)(const cpu_product *q);
     void (*fast)(const cpu_product *q);
+    /* Zeros skipped (cpu_gemm_zeros_kernel.h). Bit i of bits[r]: a[r * stride + i] is not 0, i < n <= 64; of bits[c], c < n:
+     * a[i * stride + c] is not 0, rows <= 64, 64 words are written. Then c = or += A B of those elements. */
+    void (*row_bits)(const float *a, int64_t stride, int64_t rows, int64_t n, uint64_t *bits);
+    void (*column_bits)(const float *a, int64_t stride, int64_t rows, int64_t n, uint64_t *bits);
+    void (*picked_exact)(const cpu_product *q, const uint64_t *bits);
+    void (*picked_fast)(const cpu_product *q, const uint64_t *bits);
 } cpu_products;
 
 extern const cpu_products cpu_products_portable, cpu_products_avx2, cpu_products_avx512;

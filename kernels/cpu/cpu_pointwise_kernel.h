@@ -61,6 +61,13 @@ KERNEL static void draw_words(const cpu_draw *d, int64_t first_row, int64_t num_
             quad = quad == num_quads ? 0 : quad;
         }
         philox_lanes(c0, c1, c2, c3, d->key);
+#if defined(PUT_WORDS)
+        if (filled == LANES) {
+            PUT_WORDS(c0, c1, c2, c3, out);
+            out += 4 * LANES;
+            continue;
+        }
+#endif
         for (uint32_t i = 0; i < filled; i++, out += 4) {
             out[0] = c0[i];
             out[1] = c1[i];

@@ -14,6 +14,7 @@ typedef __m256i MASK;
 #define V_ADD(a, b)       _mm256_add_ps((a), (b))
 #define V_MUL(a, b)       _mm256_mul_ps((a), (b))
 #define V_FMA(a, b, c)    _mm256_fmadd_ps((a), (b), (c))
+#define V_NONZERO(v)      (uint32_t) _mm256_movemask_ps(_mm256_cmp_ps((v), _mm256_setzero_ps(), _CMP_NEQ_UQ))
 #define V_MASK(n)         first_lanes(n)
 #define V_LOADM(m, p)     _mm256_maskload_ps((p), (m))
 #define V_STOREM(m, p, v) _mm256_maskstore_ps((p), (m), (v))

@@ -14,6 +14,7 @@ typedef __mmask16 MASK;
 #define V_ADD(a, b)       _mm512_add_ps((a), (b))
 #define V_MUL(a, b)       _mm512_mul_ps((a), (b))
 #define V_FMA(a, b, c)    _mm512_fmadd_ps((a), (b), (c))
+#define V_NONZERO(v)      _mm512_cmp_ps_mask((v), _mm512_setzero_ps(), _CMP_NEQ_UQ)
 #define V_MASK(n)         ((__mmask16)((1u << (n)) - 1u))
 #define V_LOADM(m, p)     _mm512_maskz_loadu_ps((m), (p))
 #define V_STOREM(m, p, v) _mm512_mask_storeu_ps((p), (m), (v))

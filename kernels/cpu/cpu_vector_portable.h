@@ -15,6 +15,7 @@ typedef int64_t MASK;
 #define V_ADD(a, b)       ((a) + (b))
 #define V_MUL(a, b)       ((a) * (b))
 #define V_FMA(a, b, c)    ((a) * (b) + (c))
+#define V_NONZERO(v)      nonzero(v)
 #define V_MASK(n)         (n)
 #define V_LOADM(m, p)     load_first((m), (p))
 #define V_STOREM(m, p, v) store_first((m), (p), (v))
@@ -46,4 +47,10 @@ static inline void store_first(int64_t n, float *p, V v)
 {
     for (int64_t i = 0; i < n; i++)
         p[i] = v[i];
+}
+
+static inline uint32_t nonzero(V v)
+{
+    return (uint32_t)(v[0] != 0.0f) | (uint32_t)(v[1] != 0.0f) << 1 | (uint32_t)(v[2] != 0.0f) << 2 |
+           (uint32_t)(v[3] != 0.0f) << 3;
 }
