@@ -145,7 +145,7 @@ static void run_child(const char *path, int64_t file_bytes)
         sigaction(deadly[i], &as_usual, NULL);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* the C library's last words are not for our user */
-    gnti_alloc_fail_at(-1); /* a failure that a test asked for is the parent's */
+    gnti_alloc_fail_at(-1);           /* a failure that a test asked for is the parent's */
     setrlimit(RLIMIT_CORE, &none);
     setitimer(ITIMER_PROF, &cpu, NULL);
     if (gnti_h5_open_unfenced(path, &file) == GNT_OK) {
