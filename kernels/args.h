@@ -59,7 +59,8 @@ typedef struct gnt_dropout {
  * (row_scale belongs to the product, so that gradients of scaled aggregations can be added up).
  * The gate is the *output* of an earlier activation (then dropout, if gate_dropout.hyper >= 0), so that a backward
  * product can pass through activation and dropout without an array of its own (RELU with dropout needs no draw: a kept
- * positive element is what is not 0 in the gate). */
+ * positive element is what is not 0 in the gate). The gate may be the output's own memory: each element is read before it is
+ * written. */
 typedef struct gnt_epilogue {
     const gnt_mat_view *row_scale; /* (rows, shared, 1) */
     const gnt_mat_view *bias;      /* (1, M, width) */

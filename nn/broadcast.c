@@ -32,6 +32,16 @@ void gnti_broadcast_free(gnti_program *p)
     q->num_tiles = 0;
 }
 
+size_t gnti_broadcast_bytes(const gnti_program *p)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < 2; i++)
+        if (p->parts.stage[i] != NULL)
+            bytes += ((const gnti_buffer_head *)p->parts.stage[i])->bytes;
+    return bytes;
+}
+
 /* ---- tiles --------------------------------------------------------------------------------------------------------- */
 
 /* For each source row: the rank that owns it and its number there. */

@@ -348,5 +348,6 @@ void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out)
                                  .hoist_temp = p->temp_bytes,
                                  .graph = graph_bytes(p),
                                  .features = features_bytes(p),
-                                 .params = floats * sizeof(float) * (p->has_update ? 4 : 1) };
+                                 .params = floats * sizeof(float) * (p->has_update ? 4 : 1),
+                                 .stage = gnti_broadcast_bytes(p) };
 }

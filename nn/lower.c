@@ -92,7 +92,14 @@ static void find_memory(const gnti_program *p, const gnti_value *v, gnt_mat_view
 
 int64_t gnti_value_rows_kept(const gnti_program *p, const gnti_value *v)
 {
-    return v->space == 0 ? v->rows : p->spaces[v->halo_space != 0 ? v->halo_space : v->space].capacity;
+    const int32_t *halo = p->parts.halo_space;
+
+    if (v->space == 0)
+        return v->rows;
+    if (v->halo_space == 0)
+        return p->spaces[v->space].capacity;
+    /* room for either direction, so that a gradient may take the memory of its activation */
+    return gnti_max_i64(p->spaces[halo[GNTI_FORWARD]].capacity, p->spaces[halo[GNTI_BACKWARD]].capacity);
 }
 
 gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value)

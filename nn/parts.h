@@ -106,6 +106,7 @@ bool gnti_parts_overlap(const gnti_program *p, const gnti_node *n);
 
 /* ---- broadcast.c ---------------------------------------------------------------------------------------------------- */
 gnt_status gnti_bind_broadcast(gnti_program *p);
+size_t gnti_broadcast_bytes(const gnti_program *p); /* of both buffers */
 void gnti_broadcast_free(gnti_program *p);
 gnt_status gnti_lower_broadcast(gnti_lowering *lo, const gnti_node *n, gnti_instr *in);
 gnt_status gnti_broadcast_run(const gnti_instr *in);

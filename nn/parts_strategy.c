@@ -76,19 +76,29 @@ static void predict(const gnti_program *p, int dir, int64_t floats, double *tran
                     .seconds;
 }
 
+/* What a chain loses with its product: its rows are written and read once more, from the cache where they fit. */
+static double chain_loss(const gnti_program *p, const gnti_node *product, int64_t floats)
+{
+    const gnti_cost_device dev = gnti_cost_device_default(p->ctx->num_threads);
+    const double bytes = (double)p->parts.part->num_own * (double)(floats * 4);
+
+    if (product->chain == 0)
+        return 0.0;
+    return 2.0 * bytes / (bytes <= dev.cache_bytes ? dev.cache_bytes_rate : dev.memory_bytes);
+}
+
 /* Ranks as threads copy rows with the cores that would compute: without a link of its own nothing is hidden. */
 static bool pays(const gnti_program *p, int dir, const gnti_node *n)
 {
     const gnti_value *v = &p->ir.values[n->in[0]];
     const gnti_cost_device dev = gnti_cost_device_default(p->ctx->num_threads);
     const int64_t floats = v->width * (v->shared ? 1 : p->ir.num_members);
-    double transfer, interior, cost = (GNTI_INTERIOR_PIECES + 2) * dev.call_seconds;
+    const double cost = GNTI_INTERIOR_PIECES * dev.call_seconds + chain_loss(p, n + 1, floats);
+    double transfer, interior;
 
     if (!gnti_cost_link_is_apart(p->parts.dist.comm))
         return false;
     predict(p, dir, floats, &transfer, &interior);
-    /* a chain that loses its product reads these rows once more */
-    cost += (double)p->parts.part->num_own * (double)(floats * 8) / dev.memory_bytes;
     return (transfer < interior ? transfer : interior) > cost;
 }
 

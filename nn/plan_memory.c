@@ -2,7 +2,7 @@
 /* The memory pass: lifetimes become offsets in one block.
  *
  * An op's output takes over an input's memory where that is legal (element-wise ops, the loss gradient, products that add to
- * a value) and the input dies there. What is left is placed by descending size, by descending lifetime and by first use, each
+ * a value; over parts, backward products through a gate) and the input dies there. What is left is placed by descending size, by descending lifetime and by first use, each
  * at the lowest offset free in its lifetime; the smallest of the three layouts stays. O(items^2).
  */
 #include "nn/program_state.h"
@@ -165,7 +165,7 @@ static bool may_take(const layout *lo, const gnti_node *n, int64_t at, int32_t c
     if (c == 0 || lo->item_of[c] < 0 || !gnti_value_is_temporary(&ir->values[c]) || lo->uses[c].last != at ||
         !gnti_ir_same_shape(ir, c, out) || ir->values[c].dtype != ir->values[out].dtype ||
         ir->values[c].block_members != ir->values[out].block_members ||
-        ir->values[c].halo_space != ir->values[out].halo_space)
+        (ir->values[c].halo_space != 0) != (ir->values[out].halo_space != 0))
         return false;
     for (int k = gnti_node_reads(n, reads) - 1; k >= 0; k--) {
         /* another operand in the same memory: only an equal one, and only element by element */
@@ -190,6 +190,9 @@ static int32_t taken_over(const layout *lo, const gnti_node *n, int64_t at, int3
         return 0;
     if (n->added != 0)
         return may_take(lo, n, at, n->added, out) ? n->added : 0;
+    /* one device keeps products that go straight to their place; ranks count their buffers */
+    if (lo->p->parts.on && n->epilogue.gate != 0 && may_take(lo, n, at, n->epilogue.gate, out))
+        return n->epilogue.gate;
     if (!info->in_place)
         return 0;
     if (may_take(lo, n, at, n->in[0], out))

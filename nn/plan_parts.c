@@ -136,6 +136,7 @@ static gnt_status widen_taken(state *s)
         const bool loss = n->op == GNTI_IR_LOSS;
         const int32_t out = loss ? (n->num_out > 1 ? n->out[1] : 0) : n->num_out > 0 ? n->out[0] : 0;
         const int32_t from = n->added != 0                               ? n->added
+                             : n->epilogue.gate != 0                     ? n->epilogue.gate
                              : loss || gnti_op_get_info(n->op)->in_place ? n->in[0]
                                                                          : 0;
 

@@ -184,7 +184,8 @@ gnt_status gnti_program_get_choices(const gnti_program *p, char **out);
 
 typedef struct gnti_program_bytes {
     size_t workspace, live_peak, hoisted, hoist_temp, graph, features,
-        params; /* hoist_temp: while binding alone */
+        params, /* hoist_temp: while binding alone */
+        stage;  /* over parts: both buffers of broadcast */
 } gnti_program_bytes;
 void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
 /* What a program over parts sends. Planned: of one step, or of binding, as the formula has it; the rest was counted since the

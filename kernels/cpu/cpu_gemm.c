@@ -174,8 +174,10 @@ static bool is_direct(const work *w)
     const gnt_gemm_args *a = w->args;
     const bool takes_old =
         a->beta != 0.0f && (w->own || a->epilogue.row_scale != NULL || !cpu_epilogue_is_plain(&a->epilogue));
+    const gnt_mat_view *gate = a->epilogue.gate;
+    const bool over_gate = gate != NULL && gate->buf == a->c.buf && gate->offset == a->c.offset;
 
-    return a->c.dtype == GNT_F32 && !takes_old;
+    return a->c.dtype == GNT_F32 && !takes_old && !over_gate;
 }
 
 static void scale_rows(const work *w, int64_t first, int64_t rows, float *value, int64_t stride)

@@ -213,12 +213,18 @@ KERNEL static void epilogue(const cpu_epilogue_block *e)
     const bool gate_draw = e->gate != NULL && e->gate_dropout.active && e->gate_act != GNT_ACT_RELU;
     const int64_t group = CPU_TILE / 4 / quads > 0 ? CPU_TILE / 4 / quads : 1; /* rows drawn at once */
     uint32_t words[CPU_TILE + 4 * LANES], gate_words[CPU_TILE + 4 * LANES];
+    float kept[CPU_TILE]; /* the gate's row, where the output takes its place */
 
     for (int64_t i = 0; i < e->num_rows; i++) {
         float *v = e->dst + i * e->dst_stride;
+        const float *gate = e->gate != NULL ? e->gate + i * e->gate_stride : NULL;
         const float *value = e->value + i * e->value_stride, *bias = e->bias;
         const int64_t in_group = i % group, rows = e->num_rows - i < group ? e->num_rows - i : group;
 
+        if (gate != NULL && gate == v) {
+            memcpy(kept, gate, (size_t)n * sizeof *kept);
+            gate = kept;
+        }
         if (e->beta != 0.0f) {
             FOR_ROW(value[c] + e->beta * v[c]);
         } else if (v != value) {
@@ -234,8 +240,8 @@ KERNEL static void epilogue(const cpu_epilogue_block *e)
             drop_row(&e->dropout, words + in_group * 4 * quads, v, n);
         if (gate_draw && in_group == 0)
             draw_words(&e->gate_dropout, e->first_row + i, rows, first_quad, quads, gate_words);
-        if (e->gate != NULL)
-            gate_row(e, e->gate + i * e->gate_stride, gate_words + in_group * 4 * quads, v, n);
+        if (gate != NULL)
+            gate_row(e, gate, gate_words + in_group * 4 * quads, v, n);
     }
 }
 

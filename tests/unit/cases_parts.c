@@ -322,6 +322,37 @@ static void loss_halves(case_env *env)
     case_reset(env);
 }
 
+/* A product through a gate that lies where it writes. */
+static void gate_in_place(case_env *env, case_members mg)
+{
+    enum { ROWS = 70, INNER = 9, COLS = 21 };
+    case_graph g;
+    case_tensor a = case_make(env, ROWS, mg.members, mg.g, INNER, 2),
+                b = case_make(env, INNER, mg.members, 1, COLS, 0);
+    case_tensor c = case_make(env, ROWS, mg.members, mg.g, COLS, 2),
+                x = case_make(env, ROWS, mg.members, mg.g, COLS, 2);
+    case_tensor y = case_make(env, ROWS, mg.members, mg.g, COLS, 2);
+
+    case_graph_make(&g, ROWS, ROWS, 7, 5);
+    for (int side = 0; side < 2; side++) {
+        gnt_gemm_args gemm = { .a = a.view[side], .b = b.view[side], .c = c.view[side], .alpha = 1.0f };
+        gnt_spmm_args spmm = { .x = x.view[side], .y = y.view[side], .alpha = 1.0f };
+        gnt_spmm_plan *plan = case_plan(env->stream[side], &g, false, 64);
+
+        gemm.epilogue = spmm.epilogue = GNT_EPILOGUE_NONE;
+        gemm.epilogue.gate_act = spmm.epilogue.gate_act = GNT_ACT_TANH;
+        gemm.epilogue.gate = &c.view[side];
+        spmm.epilogue.gate = &y.view[side];
+        gnt_assert_ok(gnti_gemm(env->stream[side], &gemm));
+        gnt_assert_ok(gnti_spmm(env->stream[side], plan, &spmm));
+        gnti_spmm_plan_free(&plan);
+    }
+    case_compare(&c, 1e-7, "gemm over its gate");
+    case_compare(&y, 1e-7, "spmm over its gate");
+    case_graph_free(&g);
+    case_reset(env);
+}
+
 void cases_parts(case_env *env)
 {
     static const int64_t hubs[] = { 3, 4095, 0, 4097, 1, 12288, 100000, 2 };
@@ -342,6 +373,7 @@ void cases_parts(case_env *env)
     bad_lists(env);
     max_by_ids(env);
     for (int j = 0; j < CASE_NUM_MEMBERS; j++) {
+        gate_in_place(env, case_member_list[j]);
         norm_phases(env, 40, 13, 6, case_member_list[j]);
         norm_phases(env, 1500, 1500, 3, case_member_list[j]); /* the second rank has no row */
     }

@@ -72,7 +72,7 @@ static const char *replay_node(const gnti_program *p, const gnti_node *n, bool *
 
         for (int k = 0; k < count && out != 0; k++)
             if (overlap(p, out, gnti_ir_root(&p->ir, reads[k])) && n->op != GNTI_IR_LOSS &&
-                n->added != reads[k] && !gnti_op_get_info(n->op)->in_place)
+                n->added != reads[k] && n->epilogue.gate != reads[k] && !gnti_op_get_info(n->op)->in_place)
                 return "writes over an operand";
     }
     for (int32_t o = 0; o < n->num_out; o++) {
