@@ -3,7 +3,8 @@
  * itself.
  *
  * It keeps the rules of the others where they can be kept: what is received arrives at finish (or at the poll
- * that says so), never at start, so that code which reads too early fails here too.
+ * that says so), never at start, so that code which reads too early fails here too. Finished exchanges are kept for the next
+ * ones: a step of a program asks for no memory.
  */
 #include "dist/comm.h"
 
@@ -13,7 +14,13 @@ typedef struct self_exchange {
     gnti_exchange head;
     const gnti_comm_peer *self; /* NULL: no neighbour */
     bool delivered;
+    struct self_exchange *next; /* among those that are free */
 } self_exchange;
+
+typedef struct self_comm {
+    gnti_comm head;
+    self_exchange *spare;
+} self_comm;
 
 static gnt_status self_all_reduce(gnti_comm *c, const gnti_all_reduce_args *a)
 {
@@ -32,7 +39,12 @@ static gnt_status self_exchange_start(gnti_comm *c, const gnti_comm_peer *peers,
         GNT_CHECK(peers[0].send_bytes == peers[0].receive_bytes, GNT_ERR_ARG,
                   "rank 0 sends %zu bytes to rank 0, which expects %zu", peers[0].send_bytes,
                   peers[0].receive_bytes);
-    GNT_TRY(gnti_calloc_array(&x, 1));
+    x = ((self_comm *)c)->spare;
+    if (x != NULL)
+        ((self_comm *)c)->spare = x->next;
+    else
+        GNT_TRY(gnti_calloc_array(&x, 1));
+    x->delivered = false;
     x->head.comm = c;
     x->self = num_peers == 1 ? peers : NULL;
     *out = &x->head;
@@ -68,7 +80,8 @@ static gnt_status self_exchange_finish(gnti_exchange *x)
 {
     if (!gnti_comm_is_aborted(x->comm))
         deliver((self_exchange *)x);
-    gnti_free(x);
+    ((self_exchange *)x)->next = ((self_comm *)x->comm)->spare;
+    ((self_comm *)x->comm)->spare = (self_exchange *)x;
     return GNT_OK;
 }
 
@@ -100,6 +113,12 @@ static void self_abort(gnti_comm *c)
 
 static void self_free(gnti_comm *c)
 {
+    self_exchange *next;
+
+    for (self_exchange *x = ((self_comm *)c)->spare; x != NULL; x = next) {
+        next = x->next;
+        gnti_free(x);
+    }
     gnti_free(c);
 }
 
@@ -119,10 +138,12 @@ static const gnti_comm_table self_table = {
 gnt_status gnti_comm_self_create(gnti_comm **out)
 {
     gnt_status st = GNT_OK;
-    gnti_comm *c = NULL;
+    self_comm *self = NULL;
+    gnti_comm *c;
 
     GNT_CHECK(out != NULL, GNT_ERR_ARG, "out must not be NULL");
-    GNT_TRY(gnti_calloc_array(&c, 1));
+    GNT_TRY(gnti_calloc_array(&self, 1));
+    c = &self->head;
     c->table = &self_table;
     c->size = 1;
     c->num_threads = 1;

@@ -83,6 +83,19 @@ static void take_results(job *j, nn_case *c)
     j->out->sent_rows[rank][1] = j->part->backward->send_ptr[j->part->backward->num_peers];
 }
 
+/* Requests for memory so far, seen by rank 0 while no rank does anything. */
+static int64_t count_requests(const job *j)
+{
+    gnti_alloc_stats stats;
+
+    if (j->comm == NULL)
+        return 0;
+    gnt_assert_ok(gnti_comm_barrier(j->comm));
+    gnti_alloc_get_stats(&stats);
+    gnt_assert_ok(gnti_comm_barrier(j->comm));
+    return stats.num_calls;
+}
+
 static void *run_rank(void *user)
 {
     job *j = user;
@@ -105,6 +118,7 @@ static void *run_rank(void *user)
     nn_data d;
     nn_setup s;
     nn_case c;
+    int64_t before = 0, after;
 
     if (j->comm != NULL && p->link.bytes_per_second > 0.0) {
         gnt_assert_ok(gnti_virtual_create(&spec, (uint64_t)j->comm->rank, &clock));
@@ -135,9 +149,15 @@ static void *run_rank(void *user)
                     .weight_sum = j->weight_sum };
     nn_case_make(&s, &c);
     nn_case_fill(&c, false, 1.0f);
-    for (int64_t step = 0; step < p->steps; step++)
+    for (int64_t step = 0; step < p->steps; step++) {
+        if (step == 2)
+            before = count_requests(j);
         nn_case_run(&c, step, p->lr, seeds,
                     j->comm == NULL || j->comm->rank == 0 ? j->out->loss[step] : NULL);
+    }
+    after = p->steps > 2 ? count_requests(j) : 0;
+    if (j->comm == NULL || j->comm->rank == 0)
+        j->out->requests = after - before;
     if (p->evaluation)
         read_logits(j, &c, &d);
     take_results(j, &c);

@@ -38,6 +38,7 @@ typedef struct parts_result {
     gnti_dist_counters counters[PARTS_MAX_RANKS];
     gnti_program_bytes bytes[PARTS_MAX_RANKS];
     int64_t rows[PARTS_MAX_RANKS], halo[PARTS_MAX_RANKS], sent_rows[PARTS_MAX_RANKS][2];
+    int64_t requests;      /* for memory, by all ranks together, in the steps after the second */
     char *explain, *trace; /* of rank 0; of all ranks */
 } parts_result;
 

@@ -348,12 +348,48 @@ static void test_hidden(void **state)
     nn_data_free(&d);
 }
 
+/* ---- memory of a step ----------------------------------------------------------------------------------------------- */
+
+static void test_no_requests(void **state)
+{
+    static const char *const texts[] = { "gcn:16:norm=batch:dropout=0.3, gcn:9:norm=layer, gcn",
+                                         "net:kind=maxpool:hidden=9", "net:kind=gin:hidden=8" };
+    nn_data d;
+    gnti_partition *partition = parts_random(5, 200, CHUNKS);
+
+    (void)state;
+    nn_data_make(&d, 22, 200, 900, 12, 4, false, false);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int k = 0; k < 8; k++) {
+            parts_problem p = { .data = &d,
+                                .text = texts[i],
+                                .members = 3,
+                                .block_members = 1,
+                                .bitwise = k % 2 == 1,
+                                .strategy = k / 2 == 1 ? GNTI_STRATEGY_BROADCAST : GNTI_STRATEGY_HALO,
+                                .wire = k == 4 ? GNTI_WIRE_BF16 : GNTI_WIRE_F32,
+                                .always_overlap = k / 2 == 3,
+                                .steps = 6,
+                                .lr = 0.01f };
+            parts_result r = { 0 };
+
+            run(&p, partition, 1 + k % 4, &r);
+            if (r.requests != 0)
+                fail_msg("'%s', case %d: %lld requests for memory in steps after the second\n%s", p.text, k,
+                         (long long)r.requests, r.explain);
+            parts_result_free(&r);
+        }
+    gnti_partition_free(&partition);
+    nn_data_free(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),          cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bf16_wire),       cmocka_unit_test(test_broadcast_buffers),
         cmocka_unit_test(test_broadcast_trace), cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_no_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
