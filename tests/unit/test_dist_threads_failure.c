@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT 0.3
+#define LIMIT  1.0  /* of a rank that waits for a late one */
+#define LONGER 30.0 /* where nobody may run into a limit, however busy the machine is */
 
 typedef enum wait_kind {
     WAIT_REDUCE,
@@ -24,6 +25,7 @@ typedef struct failing {
     wait_kind kind;
     failure how;
     int32_t culprit;
+    atomic_int num_back; /* ranks that have given up */
 } failing;
 
 static void sleep_seconds(double seconds)
@@ -61,20 +63,30 @@ done:
     return st;
 }
 
+/* The late rank comes when all others have gone. */
+static void be_late(failing *f, int32_t others)
+{
+    for (int i = 0; i < 3000 && atomic_load(&f->num_back) < others; i++)
+        sleep_seconds(0.01);
+}
+
 static gnt_status run_failing(gnti_comm *comm, void *user)
 {
     gnt_status st = GNT_OK;
-    const failing *f = user;
+    failing *f = user;
 
     for (int i = 0; i < 3; i++)
         GNT_TRY(call(comm, f->kind, f->culprit));
+    GNT_TRY(gnti_comm_barrier(comm));
+    comm->time_limit = f->how == LATE ? LIMIT : LONGER;
     if (comm->rank == f->culprit && f->how == LATE)
-        sleep_seconds(3 * LIMIT);
+        be_late(f, comm->size - 1);
     if (comm->rank == f->culprit && f->how == ABORTS)
         gnti_comm_abort(comm, "loss is NaN in epoch 7");
     if (comm->rank != f->culprit || f->how == LATE)
         GNT_TRY(call(comm, f->kind, f->culprit));
 done:
+    atomic_fetch_add(&f->num_back, 1);
     return st;
 }
 
@@ -95,14 +107,11 @@ static void check_results(const failing *f, const gnt_rank_result *r, int32_t si
         timeouts += r[i].status == GNT_ERR_TIMEOUT;
         if (strstr(r[i].text, culprit) == NULL || strstr(r[i].text, host) == NULL)
             fail_msg("rank %d does not name %s on '%s': %s", (int)i, culprit, host, r[i].text);
-        assert_true(r[i].seconds < 3 * LIMIT + 1.0);
+        assert_true(r[i].seconds < LONGER);
         if (f->how == ABORTS)
             assert_non_null(strstr(r[i].text, "epoch 7"));
-        if (i != f->culprit)
-            assert_true(f->how == ABORTS ? r[i].seconds < LIMIT : true);
     }
-    if (f->how == LATE)
-        assert_true(timeouts >= 1);
+    assert_true(f->how == LATE ? timeouts >= 1 : timeouts == 0);
 }
 
 static void test_every_failure_ends_the_others(void **state)
@@ -112,9 +121,9 @@ static void test_every_failure_ends_the_others(void **state)
     (void)state;
     for (int kind = 0; kind < NUM_WAITS; kind++)
         for (int how = 0; how < NUM_FAILURES; how++) {
-            failing f = { (wait_kind)kind, (failure)how, kind % 3 };
+            failing f = { .kind = (wait_kind)kind, .how = (failure)how, .culprit = kind % 3 };
 
-            gnt_ranks_run(3, LIMIT, run_failing, &f, results);
+            gnt_ranks_run(3, LONGER, run_failing, &f, results);
             check_results(&f, results, 3);
         }
 }
@@ -161,10 +170,9 @@ static void test_calls_that_differ_end_both(void **state)
 
     (void)state;
     for (int how = 0; how < 3; how++) {
-        gnt_ranks_run(2, 5.0, differ, &how, r);
+        gnt_ranks_run(2, LONGER, differ, &how, r);
         for (int i = 0; i < 2; i++) {
             assert_true(r[i].status == GNT_ERR_PEER_LOST || r[i].status == GNT_ERR_ARG);
-            assert_true(r[i].seconds < 2.0);
             assert_non_null(strstr(r[i].text, how == 0 ? "barrier" : how == 1 ? "of 5" : "12"));
             assert_non_null(strstr(r[i].text, how == 0 ? "all-reduce" : how == 1 ? "of 4" : "8"));
         }
@@ -202,7 +210,7 @@ static void test_giving_up_while_bytes_move(void **state)
 
     (void)state;
     for (int i = 0; i < 60; i++) {
-        gnt_ranks_run(2, 5.0, give_up_under_way, &i, r);
+        gnt_ranks_run(2, LONGER, give_up_under_way, &i, r);
         assert_int_equal(r[0].status, GNT_ERR_PEER_LOST);
         assert_true(r[1].status == GNT_ERR_PEER_LOST || r[1].status == GNT_OK);
     }
