@@ -24,6 +24,9 @@ typedef struct gnti_chunk_rates {
 } gnti_chunk_rates;
 gnt_status gnti_chunk_facts_make(const gnti_graph *graph, const gnti_partition *p,
                                  const gnti_chunk_rates *rates, gnti_chunk_facts **out);
+/* Of a dataset, whatever the order it is stored in (partition_rewrite.c). */
+gnt_status gnti_chunk_facts_make_dataset(const gnt_dataset *data, const gnti_partition *p,
+                                         const gnti_chunk_rates *rates, gnti_chunk_facts **out);
 void gnti_chunk_facts_free(gnti_chunk_facts **f);
 
 typedef struct gnti_map_device {

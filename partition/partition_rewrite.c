@@ -7,6 +7,7 @@
 #include "partition/partition_internal.h"
 
 #include "datasets/chunk_order.h"
+#include "partition/chunk_map.h"
 
 #include <string.h>
 
@@ -61,6 +62,30 @@ gnt_status gnti_partition_make_dataset(const gnt_dataset *data, const gnti_parti
     p = NULL;
 done:
     gnti_partition_free(&p);
+    return st;
+}
+
+gnt_status gnti_chunk_facts_make_dataset(const gnt_dataset *data, const gnti_partition *p,
+                                         const gnti_chunk_rates *rates, gnti_chunk_facts **out)
+{
+    gnt_status st = GNT_OK;
+    const int64_t *origin = NULL;
+    gnti_partition rows = *p; /* the same, by the rows of data */
+    int32_t *chunk_of = NULL;
+
+    GNT_CHECK(data->num_nodes == p->num_nodes, GNT_ERR_ARG,
+              "the dataset has %lld nodes but the partition has %lld", (long long)data->num_nodes,
+              (long long)p->num_nodes);
+    GNT_TRY(gnti_dataset_get_origin(data, &origin));
+    if (origin != NULL) {
+        GNT_TRY(gnti_alloc_array(&chunk_of, p->num_nodes));
+        for (int64_t i = 0; i < p->num_nodes; i++)
+            chunk_of[i] = p->chunk_of[origin[i]];
+        rows.chunk_of = chunk_of;
+    }
+    GNT_TRY(gnti_chunk_facts_make(data->graph, &rows, rates, out));
+done:
+    gnti_free(chunk_of);
     return st;
 }
 

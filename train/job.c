@@ -112,7 +112,7 @@ static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const g
                                         .num_chunks = (int32_t)config->chunks,
                                         .tolerance = 1.05 };
 
-    GNT_TRY(gnti_partition_make(data->graph, &how, &job->partition));
+    GNT_TRY(gnti_partition_make_dataset(data, &how, &job->partition));
     memcpy(job->partition->graph_sha256, graph_sha256, sizeof job->partition->graph_sha256);
     if (path != NULL)
         GNT_TRY(gnti_partition_write(job->partition, path));
@@ -133,7 +133,7 @@ static gnt_status find_partition(gnti_job *job, const gnt_dataset *data, const g
 
     if (given == NULL && !has_kept && !make)
         return GNT_OK;
-    memcpy(graph, data->graph_sha256, sizeof graph);
+    memcpy(graph, gnti_dataset_source_graph(data), sizeof graph);
     if (graph[0] == 0)
         GNT_TRY(gnti_dataset_sums(data, graph, content));
     if (make)
@@ -232,12 +232,13 @@ gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *
 {
     gnt_status st = GNT_OK;
     gnti_map_device *devices = NULL;
-    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 0.0, .tolerance = 0.05 };
+    /* seconds a halo row are not known yet: so few that balance decides, and halo between equals */
+    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 1e-15, .tolerance = 0.05 };
 
     if (job->partition == NULL)
         return GNT_OK;
     if (job->facts == NULL)
-        GNT_TRY(gnti_chunk_facts_make(data->graph, job->partition, &plain_rates, &job->facts));
+        GNT_TRY(gnti_chunk_facts_make_dataset(data, job->partition, &plain_rates, &job->facts));
     GNT_TRY(gnti_alloc_array(&devices, job->place.size));
     for (int32_t i = 0; i < job->place.size; i++)
         devices[i] =
