@@ -99,6 +99,7 @@ void gnti_job_close(gnti_job *job)
     gnti_comm_free(&job->processes);
     gnti_partition_free(&job->partition);
     gnti_chunk_facts_free(&job->facts);
+    gnti_free(job->row_of);
     gnti_placement_free(&job->place);
     memset(job, 0, sizeof *job);
 }
@@ -232,13 +233,18 @@ gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *
 {
     gnt_status st = GNT_OK;
     gnti_map_device *devices = NULL;
+    const int64_t *origin = NULL;
     /* seconds a halo row are not known yet: so few that balance decides, and halo between equals */
     gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 1e-15, .tolerance = 0.05 };
 
     if (job->partition == NULL)
         return GNT_OK;
-    if (job->facts == NULL)
+    if (job->facts == NULL) {
         GNT_TRY(gnti_chunk_facts_make_dataset(data, job->partition, &plain_rates, &job->facts));
+        GNT_TRY(gnti_dataset_get_origin(data, &origin));
+        if (origin != NULL && job->row_of == NULL)
+            GNT_TRY(gnti_graph_invert(origin, data->num_nodes, &job->row_of));
+    }
     GNT_TRY(gnti_alloc_array(&devices, job->place.size));
     for (int32_t i = 0; i < job->place.size; i++)
         devices[i] =

@@ -26,6 +26,8 @@ typedef struct gnti_job {
     gnti_placement place;
     gnti_partition *partition; /* NULL: the whole graph */
     gnti_chunk_facts *facts;
+    int64_t *
+        row_of; /* (N) row of the dataset of each imported one; NULL: the same (not stored in another order) */
 } gnti_job;
 
 /* Zeroed before use. Devices and processes: ERR_USAGE when they do not fit each other, with both numbers. */

@@ -37,8 +37,11 @@ static gnt_status make_local(const gnt_trainer *tr, gnti_rank *rank)
     GNT_TRY(gnti_local_data_make(tr->data, &config, rank->rank, &rank->rows));
     GNT_TRY(gnti_model_features_make(&rank->rows->x, tr->config.normalize_features == 1, &rank->features));
     GNT_TRY(gnti_alloc_array(&rank->weight, rank->rows->num_own + 1));
-    for (int64_t r = 0; r < rank->rows->num_own; r++)
-        rank->weight[r] = tr->prepared.weight[rank->rows->part->ids[r]];
+    for (int64_t r = 0; r < rank->rows->num_own; r++) {
+        const int64_t id = rank->rows->part->ids[r];
+
+        rank->weight[r] = tr->prepared.weight[tr->job.row_of != NULL ? tr->job.row_of[id] : id];
+    }
     if (tr->config.trace != NULL && !tr->trace_written)
         GNT_TRY(gnti_trace_create(TRACE_EVENTS, &rank->trace));
     rank->dist = (gnti_dist_config){ .comm = rank->comm,
