@@ -85,7 +85,7 @@ const gnt_option gnti_trainer_table[] = {
     GNT_OPTION_LIST(
         "no-pass", CONFIG, no_pass, NULL,
         "planner passes to switch off: hoist, reassociate, symmetric, sparse-input, fuse, loss-rows, chain, "
-        "memory"),
+        "memory, overlap"),
     GNT_OPTION_END,
 };
 
