@@ -133,3 +133,8 @@ for k in 1 2 34; do
 done
 run 0 partition karate.h5
 out_has "1 chunk"  "karate.k1.part.h5"
+
+# the small twin of the large graph in docs/distributed.md
+run 0 generate rmat --scale 12 --features 32 --classes 16 -o rmat.h5
+run 0 partition rmat.h5 --method ldg --json
+json 'x["num_chunks"] == 64 and x["empty"] == 0 and x["made"]["passes"] >= 2 and x["balance_arcs"] < 1.5'
