@@ -181,7 +181,7 @@ static gnt_status open_transport(const gnti_mpi_transport **out)
 
     st = gnti_plugin_open_own("libgnntrain-mpi.so", &plugin);
     if (st != GNT_OK) {
-        gnti_error_prefix("MPI cannot be used: ");
+        gnti_error_prefix("ranks as processes need MPI (Debian: libopenmpi-dev when configuring): ");
         gnti_error_trace(__FILE__, __LINE__, __func__);
         goto done;
     }

@@ -50,6 +50,7 @@ typedef struct process_message {
 typedef struct process_exchange {
     gnti_exchange head;
     struct process_exchange *next; /* all of one communicator, used again and again */
+    const char *operation;         /* for texts */
     bool busy, complete;
     int32_t num_messages;
     int64_t capacity, request_capacity;

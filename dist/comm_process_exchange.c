@@ -3,8 +3,8 @@
  *
  * MPI keeps the order of messages between two ranks with one tag, so exchanges match in the order in which they start. A
  * message is cut into pieces below 2^31 bytes. What lands in rows with gaps arrives in a buffer of ours and is laid down when
- * it is whole. A rank with a virtual clock sends its time of departure behind each message. Persistent requests were not worth
- * their while: neighbours are few, and buffers differ from layer to layer.
+ * it is whole. A rank with a virtual clock sends its time of departure behind each message. Requests are not persistent ones
+ * of MPI: neighbours are few, and buffers differ from layer to layer.
  */
 #include "dist/comm_process.h"
 
@@ -165,6 +165,7 @@ static gnt_status post_all(process_comm *c, process_exchange *x, const char *ope
     int32_t num_requests = 0, peer = 0;
     int code = 0;
 
+    x->operation = operation;
     GNT_TRY(process_check_broken(c, &w));
     for (int32_t i = 0; i < x->num_messages; i++) {
         process_message *m = &x->messages[i];
@@ -235,7 +236,7 @@ done:
 }
 
 /* *missing: the rank of the first message that is not done, receives before sends, or -1. */
-static gnt_status progress(process_exchange *x, const char *operation, int32_t *missing)
+static gnt_status progress(process_exchange *x, int32_t *missing)
 {
     gnt_status st = GNT_OK;
     process_comm *c = (process_comm *)x->head.comm;
@@ -264,9 +265,9 @@ static gnt_status progress(process_exchange *x, const char *operation, int32_t *
     pthread_mutex_unlock(&c->job->mutex);
     *missing = receive >= 0 ? receive : send;
     if (bad != NULL && l.code != 0)
-        GNT_TRY(process_mpi_error(c, operation, bad->peer, l.code));
+        GNT_TRY(process_mpi_error(c, x->operation, bad->peer, l.code));
     if (bad != NULL)
-        GNT_TRY(wrong_size(c, operation, bad, &l));
+        GNT_TRY(wrong_size(c, x->operation, bad, &l));
 done:
     return st;
 }
@@ -312,15 +313,15 @@ done:
     return st;
 }
 
-static gnt_status finish(process_exchange *x, const char *operation)
+static gnt_status finish(process_exchange *x)
 {
     gnt_status st = GNT_OK;
     process_comm *c = (process_comm *)x->head.comm;
-    process_wait w = process_wait_begin(operation);
+    process_wait w = process_wait_begin(x->operation);
     int32_t missing = -1;
 
     for (;;) {
-        GNT_TRY(progress(x, operation, &missing));
+        GNT_TRY(progress(x, &missing));
         if (missing < 0)
             break;
         GNT_TRY(process_wait_pause(c, &w, missing));
@@ -373,7 +374,7 @@ gnt_status process_exchange_run(process_comm *c, const char *operation, const gn
     process_exchange *x = NULL;
 
     GNT_TRY(start(c, operation, peers, num_peers, 2 + 2 * c->id, &x));
-    GNT_TRY(finish(x, operation));
+    GNT_TRY(finish(x));
 done:
     return st;
 }
@@ -383,10 +384,10 @@ gnt_status process_exchange_poll(gnti_exchange *head, bool *out_done)
     gnt_status st = GNT_OK;
     process_exchange *x = (process_exchange *)head;
     const gnti_comm *c = head->comm;
-    const process_wait w = process_wait_begin("exchange poll");
+    const process_wait w = process_wait_begin(x->operation);
     int32_t missing = -1;
 
-    GNT_TRY(progress(x, "exchange poll", &missing));
+    GNT_TRY(progress(x, &missing));
     if (missing >= 0)
         GNT_TRY(process_check_broken((process_comm *)head->comm, &w));
     *out_done = missing < 0 && (c->virtual_seconds == NULL || last_arrival(x) <= *c->virtual_seconds);
@@ -398,5 +399,5 @@ done:
 
 gnt_status process_exchange_finish(gnti_exchange *head)
 {
-    return finish((process_exchange *)head, "exchange");
+    return finish((process_exchange *)head);
 }

@@ -80,6 +80,7 @@ typedef struct thread_group {
 typedef struct thread_exchange {
     gnti_exchange head;
     struct thread_exchange *next; /* all of one communicator, used again and again */
+    const char *operation;        /* for texts */
     bool busy, complete;
     int32_t num_halves;
     int64_t capacity;

@@ -167,6 +167,7 @@ static gnt_status post_all(thread_comm *c, thread_exchange *x, const char *opera
     bool fits = true, aborted = false;
     size_t other = 0;
 
+    x->operation = operation;
     pthread_mutex_lock(&g->mutex);
     aborted = g->aborted;
     for (int32_t i = 0; i < x->num_halves && fits && !aborted; i++) {
@@ -256,7 +257,7 @@ gnt_status thread_exchange_poll(gnti_exchange *head, bool *out_done)
 {
     thread_exchange *x = (thread_exchange *)head;
     thread_comm *c = (thread_comm *)head->comm;
-    const thread_wait w = thread_wait_begin("exchange poll");
+    const thread_wait w = thread_wait_begin(x->operation);
     bool all = false, aborted = false;
 
     pthread_mutex_lock(&c->group->mutex);
@@ -279,7 +280,7 @@ gnt_status thread_exchange_finish(gnti_exchange *head)
     thread_exchange *x = (thread_exchange *)head;
     thread_comm *c = (thread_comm *)head->comm;
     thread_group *g = c->group;
-    thread_wait w = thread_wait_begin("exchange");
+    thread_wait w = thread_wait_begin(x->operation);
     thread_verdict verdict = WAIT_GO_ON;
     const thread_half *open = NULL;
     int32_t missing = 0;

@@ -92,6 +92,8 @@ done:
 
 static void check_results(const failing *f, const gnt_rank_result *r, int32_t size)
 {
+    static const char *const operations[] = { "all-reduce:", "barrier:", "exchange:", "split:",
+                                              "broadcast:" };
     char host[256] = { 0 }, culprit[16];
     int timeouts = 0;
 
@@ -110,6 +112,8 @@ static void check_results(const failing *f, const gnt_rank_result *r, int32_t si
         assert_true(r[i].seconds < LONGER);
         if (f->how == ABORTS)
             assert_non_null(strstr(r[i].text, "epoch 7"));
+        if (r[i].status == GNT_ERR_TIMEOUT)
+            assert_int_equal(strncmp(r[i].text, operations[f->kind], strlen(operations[f->kind])), 0);
     }
     assert_true(f->how == LATE ? timeouts >= 1 : timeouts == 0);
 }
