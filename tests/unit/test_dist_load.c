@@ -4,6 +4,7 @@
  */
 #include "tests/support/full_dataset.h"
 #include "tests/support/part_case.h"
+#include "tests/support/prop.h"
 #include "tests/support/thread_ranks.h"
 
 #include "dist/part_load.h"
@@ -44,13 +45,14 @@ static void drop_graphs(gnt_dataset *d)
     }
 }
 
-/* Loads the file with every number of ranks and compares with what `data`, the same nodes in memory, is cut into. */
-static void check_file(const gnt_dataset *data, const gnti_partition *p, const char *path, const char *split)
+/* Loads the file with 1, 1 + step, ... ranks and compares with what `data`, the same nodes in memory, is cut into. */
+static void check_file(const gnt_dataset *data, const gnti_partition *p, const char *path, const char *split,
+                       int32_t step)
 {
     job j = { .config = { .partition = p, .split = split, .without_split = split == NULL } };
 
     gnt_assert_ok(gnti_dataset_read_header(NULL, path, &j.head));
-    for (int32_t ranks = 1; ranks <= 8; ranks++) {
+    for (int32_t ranks = 1; ranks <= 8; ranks += step) {
         const int spread = ranks % 3;
         int32_t *owner = gnt_part_case_owner(p->num_chunks, ranks, spread, (uint64_t)ranks);
 
@@ -89,13 +91,13 @@ static void check_orders(gnt_dataset *d, const gnti_partition *p, const char *sp
         rank[v] = (v * 7 + 3) % d->num_nodes;
     gnt_test_path(path, "load.h5");
     gnt_assert_ok(gnt_dataset_save(d, path));
-    check_file(d, p, path, split);
+    check_file(d, p, path, split, 1);
     gnt_assert_ok(gnti_partition_rewrite(d, p, &ordered));
     gnt_assert_ok(gnt_dataset_save(ordered, path));
-    check_file(d, p, path, split);
+    check_file(d, p, path, split, 1);
     gnt_assert_ok(gnti_dataset_permute(d, rank, &moved));
     gnt_assert_ok(gnt_dataset_save(moved, path));
-    check_file(d, p, path, split);
+    check_file(d, p, path, split, 1);
     gnti_free(rank);
     gnt_dataset_free(&ordered);
     gnt_dataset_free(&moved);
@@ -119,6 +121,57 @@ static void test_equal_to_memory(void **state)
         gnti_partition_free(&p);
         gnt_dataset_free(&d);
     }
+}
+
+/* ---- random graphs ---------------------------------------------------------------------------------------------------- */
+
+/* A dataset of the graph alone with an inductive split; loops and hubs come from the kinds of gnt_prop_run. */
+static gnt_dataset *dataset_of(const gnt_prop_graph *g, bool weighted)
+{
+    gnt_dataset *d = NULL;
+    const gnti_arc_list arcs = { .num_arcs = g->num_arcs,
+                                 .source = g->source,
+                                 .target = g->target,
+                                 .weight = weighted ? g->weight : NULL };
+    const gnti_build_options options = { .symmetrise = g->seed % 2 == 0 };
+    gnti_split s = { .inductive = true };
+
+    gnt_assert_ok(gnti_dataset_create(NULL, g->num_nodes, &d));
+    gnt_assert_ok(gnti_graph_build(g->num_nodes, &arcs, &options, NULL, NULL, &d->graph));
+    d->directed = g->seed % 2 != 0;
+    gnt_assert_ok(gnti_strdup(&s.name, "public"));
+    for (int p = 0; p < 3; p++)
+        gnt_assert_ok(gnti_alloc_array(&s.nodes[p], g->num_nodes));
+    for (int64_t v = 0; v < g->num_nodes; v++)
+        if ((v + (int64_t)g->seed) % 5 != 0)
+            s.nodes[v % 3][s.num_nodes[v % 3]++] = v;
+    gnt_assert_ok(gnti_dataset_take_split(d, &s));
+    gnt_assert_ok(gnti_dataset_hash(d));
+    return d;
+}
+
+static const char *loads_equal(const gnt_prop_graph *g, void *user)
+{
+    const int32_t chunks = g->num_nodes > 1 ? (int32_t)gnti_min_i64(g->num_nodes, 6) : 1;
+    gnt_dataset *d = dataset_of(g, g->seed % 3 == 1), *ordered = NULL;
+    gnti_partition *p = random_partition(d, chunks, g->seed);
+    char path[GNT_TEST_PATH_BYTES];
+
+    (void)user;
+    gnt_test_path(path, "random.h5");
+    gnt_assert_ok(gnti_partition_rewrite(d, p, &ordered));
+    gnt_assert_ok(gnt_dataset_save(g->seed % 4 < 2 ? ordered : d, path));
+    check_file(d, p, path, "public", 3);
+    gnti_partition_free(&p);
+    gnt_dataset_free(&ordered);
+    gnt_dataset_free(&d);
+    return NULL;
+}
+
+static void test_random_graphs(void **state)
+{
+    (void)state;
+    gnt_prop_run("loading equals cutting", loads_equal, NULL, 3, 40);
 }
 
 /* ---- what it costs -------------------------------------------------------------------------------------------------- */
@@ -235,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_to_memory),
+        cmocka_unit_test(test_random_graphs),
         cmocka_unit_test(test_bytes_and_memory),
     };
 
