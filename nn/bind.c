@@ -350,6 +350,8 @@ gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x, const gnt
         GNT_TRY(gnti_device_array(p, x->dense, (size_t)(x->rows * x->width) * sizeof(float), &p->x.dense));
     else if (x->sparse != NULL)
         GNT_TRY(expand(p, x->sparse));
+    else /* no rows: a rank that owns nothing */
+        GNT_TRY(gnti_buffer_alloc(p->dev, sizeof(float), &p->x.dense));
 done:
     return st;
 }
@@ -361,6 +363,19 @@ void gnti_release_features(gnti_program *p)
 }
 
 /* ---- what the loss reads ------------------------------------------------------------------------------------------- */
+
+/* A rank without rows may bring no arrays. */
+static gnt_status bind_nothing(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+    gnt_buffer **arrays[3] = { &p->loss.labels, &p->loss.target, &p->loss.weight };
+
+    for (int i = 0; i < 3; i++)
+        if (*arrays[i] == NULL)
+            GNT_TRY(gnti_buffer_alloc(p->dev, sizeof(float), arrays[i]));
+done:
+    return st;
+}
 
 gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
 {
@@ -383,6 +398,8 @@ gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
     if (batch->class_weight != NULL && c->num_class_weights > 0)
         GNT_TRY(gnti_device_array(p, batch->class_weight, (size_t)c->num_class_weights * sizeof(float),
                                   &p->loss.class_weight));
+    if (rows == 0 && p->parts.on)
+        GNT_TRY(bind_nothing(p));
     GNT_CHECK(
         p->loss.weight != NULL && (c->kind == GNT_LOSS_SOFTMAX ? p->loss.labels : p->loss.target) != NULL,
         GNT_ERR_ARG, "the loss lacks %s", p->loss.weight == NULL ? "the rows' weights" : "labels or targets");

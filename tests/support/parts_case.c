@@ -29,6 +29,9 @@ static void cut_rows(const nn_data *whole, const int64_t *ids, int64_t rows, gnt
     d->width = whole->width;
     d->classes = whole->classes;
     d->op = op;
+    d->x = (gnti_features){ .rows = rows, .width = whole->width, .borrowed = true };
+    if (rows == 0 && whole->sparse == NULL) /* a rank that owns nothing brings no arrays */
+        return;
     gnt_assert_ok(gnti_calloc_array(&d->dense, rows * whole->width + 1));
     gnt_assert_ok(gnti_calloc_array(&d->labels, rows + 1));
     gnt_assert_ok(gnti_calloc_array(&d->weight, rows + 1));
@@ -40,7 +43,7 @@ static void cut_rows(const nn_data *whole, const int64_t *ids, int64_t rows, gnt
         d->labels[r] = whole->labels[id];
         d->weight[r] = whole->weight[id];
     }
-    d->x = (gnti_features){ .rows = rows, .width = whole->width, .dense = d->dense, .borrowed = true };
+    d->x.dense = d->dense;
     if (whole->sparse != NULL)
         nn_data_set_sparse(d);
 }

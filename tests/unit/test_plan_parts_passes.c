@@ -2,6 +2,7 @@
 /* Programs over parts with each pass on and off, and random tapes over random partitions: within 1e-5 of one device, equal
  * bits at bitwise, and overlap moves no bit. GNT_PROP_SEED=N runs one random tape.
  * label: medium
+ * timeout: 600
  */
 #include "tests/support/nn_nets.h"
 #include "tests/support/nn_random.h"

@@ -3,6 +3,7 @@
  * wire, buffers of broadcast, transfers under products on a virtual clock and in the trace, no request for memory in a step
  * after the first.
  * label: medium
+ * timeout: 600
  */
 #include "tests/support/nn_nets.h"
 #include "tests/support/parts_case.h"
