@@ -108,6 +108,9 @@ static void test_bytes(void **state)
 
             nn_data_make(&d, 11, 120, 300, 12, 4, directed == 0, false);
             run(&p, partition, 4, &r);
+            assert_non_null(strstr(r.explain, "rank 0 of 4: 2 exchanges a step, 1 when bound"));
+            assert_non_null(strstr(r.explain, "on the wire: "));
+            assert_non_null(strstr(r.explain, "halo (asked for halo)"));
             for (int i = 0; i < 4; i++) {
                 const int64_t forward = r.sent_rows[i][0], backward = r.sent_rows[i][1];
                 const int64_t step = (forward + backward) * 4 * members * item;
