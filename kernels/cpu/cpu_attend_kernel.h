@@ -48,9 +48,33 @@ KERNEL CPU_INLINE int64_t take_arcs(const cpu_attend_job *j, const cpu_attend_pi
     return at;
 }
 
-KERNEL CPU_INLINE void exp_all(float *e, int32_t count)
+/* Apart, so that the compiler sees one plain loop. */
+KERNEL static __attribute__((noinline)) void exp_all(float *restrict e, int64_t count)
 {
-    SIMD for (int32_t i = 0; i < count; i++) e[i] = cpu_exp(e[i]);
+    SIMD for (int64_t i = 0; i < count; i++) e[i] = cpu_exp(e[i]);
+}
+
+/* leaky_relu of own + s, less top, for the heads of one arc; or, with one head, for the arcs of a chunk. */
+KERNEL CPU_INLINE void score_heads(const float *restrict own, const float *restrict top,
+                                   const float *restrict s, float slope, int32_t heads, float *restrict w)
+{
+    SIMD for (int32_t h = 0; h < heads; h++)
+    {
+        const float e = own[h] + s[h], l = e * slope;
+
+        w[h] = (e > 0.0f ? e : l) - top[h];
+    }
+}
+
+KERNEL CPU_INLINE void score_arcs(float own, float top, const float *restrict s, int64_t stride, float slope,
+                                  const int32_t *restrict column, int32_t n, float *restrict w)
+{
+    SIMD for (int32_t i = 0; i < n; i++)
+    {
+        const float e = own + s[column[i] * stride], l = e * slope;
+
+        w[i] = (e > 0.0f ? e : l) - top;
+    }
 }
 
 /* 0 or 1 / (1 - p) for each arc and head, 16 draws of four heads at a time. */
@@ -176,10 +200,13 @@ KERNEL static __attribute__((noinline)) void dot_rows(const cpu_attend_job *j, c
     for (int32_t i = 0; i < c->n; i++) {
         const float *x = j->x + (int64_t)c->column[i] * j->x_stride;
 
-        if (j->width == 8)
-            dots(value, x, heads, 8, c->dot + i * heads);
-        else
-            dots(value, x, heads, j->width, c->dot + i * heads);
+#if defined(DOT_EIGHT_HEADS)
+        if (j->width == 8 && heads == 8) {
+            DOT_EIGHT_HEADS(value, x, c->dot + i * heads);
+            continue;
+        }
+#endif
+        dots(value, x, heads, j->width, c->dot + i * heads);
     }
 }
 
@@ -197,42 +224,45 @@ KERNEL static void scale(const float *a, const float *factor, int32_t heads, int
 /* leaky_relu is monotonic, so the largest score is that of the largest s_src. */
 KERNEL CPU_INLINE void find_max(const cpu_attend_job *j, const cpu_attend_piece *p, int32_t heads)
 {
-    float *max = p->max;
+    const int32_t *columns = j->columns;
+    const int64_t stride = j->score_stride;
+    float max[CPU_ATTEND_HEADS];
 
     for (int32_t h = 0; h < heads; h++)
-        max[h] = p->own ? j->score[p->row * j->score_stride + h] : -INFINITY;
+        max[h] = p->own ? j->score[p->row * stride + h] : -INFINITY;
     for (int64_t e = p->begin; e < p->end; e++) {
-        const float *s = j->score + (int64_t)j->columns[e] * j->score_stride;
+        const float *restrict s = j->score + columns[e] * stride;
 
         SIMD for (int32_t h = 0; h < heads; h++) max[h] = s[h] > max[h] ? s[h] : max[h];
     }
     for (int32_t h = 0; h < heads; h++) {
         const float e = p->score[h] + max[h];
 
-        max[h] = e > 0.0f ? e : j->slope * e;
+        p->max[h] = e > 0.0f ? e : e * j->slope;
     }
 }
 
 KERNEL CPU_INLINE void forward_scores(const cpu_attend_job *j, const cpu_attend_piece *p, int32_t heads,
                                       chunk *c)
 {
-    for (int32_t i = 0; i < c->n; i++) {
-        const float *s = j->score + (int64_t)c->column[i] * j->score_stride;
-        float *w = c->weight + i * heads;
+    const int64_t stride = j->score_stride;
+    float sum[CPU_ATTEND_HEADS];
 
-        SIMD for (int32_t h = 0; h < heads; h++)
-        {
-            const float e = p->score[h] + s[h], l = e > 0.0f ? e : j->slope * e;
-
-            w[h] = l - p->max[h];
-        }
-    }
+    if (heads == 1)
+        score_arcs(p->score[0], p->max[0], j->score, stride, j->slope, c->column, c->n, c->weight);
+    for (int32_t i = 0; i < c->n && heads > 1; i++)
+        score_heads(p->score, p->max, j->score + c->column[i] * stride, j->slope, heads,
+                    c->weight + i * heads);
     exp_all(c->weight, c->n * heads);
+    for (int32_t h = 0; h < heads; h++)
+        sum[h] = p->sum[h];
     for (int32_t i = 0; i < c->n; i++) {
-        const float *w = c->weight + i * heads;
+        const float *restrict w = c->weight + i * heads;
 
-        SIMD for (int32_t h = 0; h < heads; h++) p->sum[h] += w[h];
+        SIMD for (int32_t h = 0; h < heads; h++) sum[h] += w[h];
     }
+    for (int32_t h = 0; h < heads; h++)
+        p->sum[h] = sum[h];
 }
 
 /* w *= keep over the chunk. */
@@ -268,14 +298,38 @@ KERNEL CPU_INLINE void forward_of(const cpu_attend_job *j, const cpu_attend_piec
 
 KERNEL static void count(const cpu_attend_job *j, const cpu_attend_piece *p, int64_t *positive)
 {
-    for (int32_t h = 0; h < j->heads; h++)
-        positive[h] = p->own && p->score[h] + j->score[p->row * j->score_stride + h] > 0.0f;
+    const int32_t heads = j->heads;
+    int32_t number[CPU_ATTEND_HEADS];
+
+    for (int32_t h = 0; h < heads; h++)
+        number[h] = p->own && p->score[h] + j->score[p->row * j->score_stride + h] > 0.0f;
     for (int64_t e = p->begin; e < p->end; e++) {
         const float *s = j->score + (int64_t)j->columns[e] * j->score_stride;
 
-        for (int32_t h = 0; h < j->heads; h++)
-            positive[h] += p->score[h] + s[h] > 0.0f;
+        SIMD for (int32_t h = 0; h < heads; h++) number[h] += p->score[h] + s[h] > 0.0f;
     }
+    for (int32_t h = 0; h < heads; h++)
+        positive[h] = number[h];
+}
+
+/* Scores of the heads of an arc; those on the other side become -100, and any tells of one that does not. */
+KERNEL CPU_INLINE int side_heads(const cpu_attend_piece *p, const float *restrict s, float slope,
+                                 int32_t heads, float *restrict w)
+{
+    const float *restrict own = p->score, *restrict top = p->top, *restrict side = p->side;
+    int any = 0;
+
+    _Pragma("omp simd reduction(| : any)") for (int32_t h = 0; h < heads; h++)
+    {
+        const float e = own[h] + s[h], l = e * slope, value = (e > 0.0f ? e : l) - top[h];
+        const float signed_e = e * side[h];
+        /* side 1 takes e > 0, side -1 the others, 0 and NaN too */
+        const int wanted = side[h] > 0.0f ? signed_e > 0.0f : !(signed_e < 0.0f);
+
+        w[h] = wanted ? value : -100.0f;
+        any |= wanted;
+    }
+    return any;
 }
 
 /* Scores of arcs that are on the wanted side for some head; the others leave the chunk. */
@@ -285,22 +339,30 @@ KERNEL CPU_INLINE void side_scores(const cpu_attend_job *j, const cpu_attend_pie
     int32_t kept = 0;
 
     for (int32_t i = 0; i < c->n; i++) {
-        const float *s = j->score + (int64_t)c->column[i] * j->score_stride;
-        float *w = c->weight + kept * heads;
-        int any = 0;
+        const int any = side_heads(p, j->score + c->column[i] * j->score_stride, j->slope, heads,
+                                   c->weight + kept * heads);
 
-        SIMD for (int32_t h = 0; h < heads; h++)
-        {
-            const float e = p->score[h] + s[h], l = e > 0.0f ? e : j->slope * e;
-
-            w[h] = (e > 0.0f) == (p->side[h] > 0.0f) ? l - p->top[h] : -100.0f;
-        }
-        for (int32_t h = 0; h < heads; h++)
-            any |= w[h] != -100.0f;
         c->column[kept] = c->column[i];
         kept += any;
     }
     c->n = kept;
+}
+
+/* sum += a (keep da - r) over the chunk. */
+KERNEL CPU_INLINE void add_row_terms(const cpu_attend_piece *p, int32_t heads, const chunk *c)
+{
+    const float *restrict inverse = p->inverse, *restrict r = p->r;
+    float sum[CPU_ATTEND_HEADS];
+
+    for (int32_t h = 0; h < heads; h++)
+        sum[h] = p->sum[h];
+    for (int32_t i = 0; i < c->n; i++) {
+        const float *restrict w = c->weight + i * heads, *restrict dot = c->dot + i * heads;
+
+        SIMD for (int32_t h = 0; h < heads; h++) sum[h] += w[h] * inverse[h] * (dot[h] - r[h]);
+    }
+    for (int32_t h = 0; h < heads; h++)
+        p->sum[h] = sum[h];
 }
 
 KERNEL CPU_INLINE void by_row_of(const cpu_attend_job *j, const cpu_attend_piece *p, int32_t heads)
@@ -318,10 +380,7 @@ KERNEL CPU_INLINE void by_row_of(const cpu_attend_job *j, const cpu_attend_piece
             draw_keeps(j, p->row, &c);
             SIMD for (int32_t i = 0; i < c.n * heads; i++) c.dot[i] *= c.keep[i];
         }
-        for (int32_t i = 0; i < c.n; i++) {
-            SIMD for (int32_t h = 0; h < heads; h++) p->sum[h] +=
-                c.weight[i * heads + h] * p->inverse[h] * (c.dot[i * heads + h] - p->r[h]);
-        }
+        add_row_terms(p, heads, &c);
     }
 }
 
@@ -330,16 +389,19 @@ KERNEL CPU_INLINE void by_row_of(const cpu_attend_job *j, const cpu_attend_piece
 KERNEL CPU_INLINE void column_scores(const cpu_attend_job *j, const cpu_attend_piece *p, int32_t heads,
                                      chunk *c)
 {
+    const float *restrict own = p->score;
+    const float leak = j->slope;
+
     for (int32_t i = 0; i < c->n; i++) {
-        const float *stat = j->score + (int64_t)c->column[i] * j->score_stride;
-        float *w = c->weight + i * heads, *slope = c->slope + i * heads;
+        const float *restrict stat = j->score + c->column[i] * j->score_stride;
+        float *restrict w = c->weight + i * heads, *restrict slope = c->slope + i * heads;
 
         SIMD for (int32_t h = 0; h < heads; h++)
         {
-            const float e = stat[h] + p->score[h], l = e > 0.0f ? e : j->slope * e;
+            const float e = stat[h] + own[h], l = e * leak;
 
-            slope[h] = e > 0.0f ? 1.0f : j->slope;
-            w[h] = l - stat[heads + h];
+            slope[h] = e > 0.0f ? 1.0f : leak;
+            w[h] = (e > 0.0f ? e : l) - stat[heads + h];
         }
     }
     exp_all(c->weight, c->n * heads);
@@ -349,23 +411,31 @@ KERNEL CPU_INLINE void column_scores(const cpu_attend_job *j, const cpu_attend_p
 KERNEL CPU_INLINE void column_gradients(const cpu_attend_job *j, const cpu_attend_piece *p, int32_t heads,
                                         chunk *c)
 {
+    float sum[CPU_ATTEND_HEADS];
+
+    for (int32_t h = 0; h < heads; h++)
+        sum[h] = p->sum[h];
     for (int32_t i = 0; i < c->n; i++) {
-        const float *stat = j->score + (int64_t)c->column[i] * j->score_stride;
-        float *w = c->weight + i * heads, *dot = c->dot + i * heads, *slope = c->slope + i * heads;
-        const float *keep = c->keep + i * heads;
+        const float *restrict stat = j->score + c->column[i] * j->score_stride;
+        const float *restrict keep = c->keep + i * heads, *restrict slope = c->slope + i * heads;
+        float *restrict w = c->weight + i * heads, *restrict dot = c->dot + i * heads;
 
         if (j->draw.active) {
             SIMD for (int32_t h = 0; h < heads; h++) dot[h] *= keep[h];
         }
         SIMD for (int32_t h = 0; h < heads; h++)
         {
-            w[h] *= stat[2 * heads + h];
-            p->sum[h] += w[h] * (dot[h] - stat[3 * heads + h]) * slope[h];
+            const float a = w[h] * stat[2 * heads + h];
+
+            w[h] = a;
+            sum[h] += a * (dot[h] - stat[3 * heads + h]) * slope[h];
         }
         if (j->draw.active) {
             SIMD for (int32_t h = 0; h < heads; h++) w[h] *= keep[h];
         }
     }
+    for (int32_t h = 0; h < heads; h++)
+        p->sum[h] = sum[h];
 }
 
 KERNEL CPU_INLINE void by_column_of(const cpu_attend_job *j, const cpu_attend_piece *p, int32_t heads)

@@ -26,3 +26,26 @@ KERNEL static inline float sum_eight(__m256 v)
 
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
+
+/* Eight heads of eight columns at once: the tree of sum_eight for each of them. */
+#define DOT_EIGHT_HEADS(a, b, out) dot_eight_heads((a), (b), (out))
+
+KERNEL static inline __m256 halves_added(__m256 a, __m256 b)
+{
+    return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+}
+
+KERNEL static inline void dot_eight_heads(const float *a, const float *b, float *out)
+{
+    __m256 p[8], q[2];
+
+    for (int h = 0; h < 8; h++)
+        p[h] = _mm256_mul_ps(_mm256_loadu_ps(a + 8 * h), _mm256_loadu_ps(b + 8 * h));
+    for (int h = 0; h < 4; h++) /* heads h | h + 4 */
+        p[h] = halves_added(p[h], p[h + 4]);
+    for (int h = 0; h < 2; h++)
+        q[h] = _mm256_add_ps(_mm256_shuffle_ps(p[2 * h], p[2 * h + 1], 0x44),
+                             _mm256_shuffle_ps(p[2 * h], p[2 * h + 1], 0xEE));
+    _mm256_storeu_ps(out,
+                     _mm256_add_ps(_mm256_shuffle_ps(q[0], q[1], 0x88), _mm256_shuffle_ps(q[0], q[1], 0xDD)));
+}

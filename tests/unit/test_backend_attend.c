@@ -145,6 +145,7 @@ static void test_equal_bits(void **state)
     (void)state;
     make_graph(&g);
     compare_bits(&g, HEADS, WIDTH);
+    compare_bits(&g, 8, 8);
     compare_bits(&g, 8, 16);
     compare_bits(&g, 1, 40);
     case_graph_free(&g);
