@@ -42,8 +42,9 @@ gnt_status cli_setup_create(cli_call *call, cli_setup *out)
     GNT_TRY(deterministic_word(call, word));
     GNT_TRY(cli_context_create(cli_options_of(call, CLI_SETUP_MACHINE),
                                strcmp(word, "auto") == 0 ? NULL : word, call->verb->ranks, &out->ctx));
-    GNT_TRY((call->verb->header ? gntx_dataset_open_header : gnt_dataset_open)(out->ctx, call->arguments[0],
-                                                                               &out->data));
+    GNT_TRY((call->verb->header || gntx_context_num_processes(out->ctx) > 1
+                 ? gntx_dataset_open_header
+                 : gnt_dataset_open)(out->ctx, call->arguments[0], &out->data));
     GNT_TRY(gnt_model_create_with(out->data, model->model, config, &out->model));
 done:
     if (st != GNT_OK)

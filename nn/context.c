@@ -222,3 +222,8 @@ int32_t gntx_context_rank(const gnt_context *ctx)
 {
     return ctx != NULL ? ctx->launch.rank : 0;
 }
+
+int32_t gntx_context_num_processes(const gnt_context *ctx)
+{
+    return ctx != NULL ? ctx->launch.size : 1;
+}

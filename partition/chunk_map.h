@@ -7,6 +7,7 @@
 #ifndef GNTI_PARTITION_CHUNK_MAP_H
 #define GNTI_PARTITION_CHUNK_MAP_H
 
+#include "datasets/arc_stream.h"
 #include "partition/partition.h"
 
 typedef struct gnti_chunk_facts {
@@ -27,6 +28,10 @@ gnt_status gnti_chunk_facts_make(const gnti_graph *graph, const gnti_partition *
 /* Of a dataset, whatever the order it is stored in (partition_rewrite.c). */
 gnt_status gnti_chunk_facts_make_dataset(const gnt_dataset *data, const gnti_partition *p,
                                          const gnti_chunk_rates *rates, gnti_chunk_facts **out);
+/* The same from a file's arcs as they pass; origin as for gnti_arc_stream_read_origin. With more than 1024 chunks without the
+ * quotient graph. */
+gnt_status gnti_chunk_facts_stream(gnti_arc_stream *stream, const int64_t *origin, const gnti_partition *p,
+                                   const gnti_chunk_rates *rates, gnti_chunk_facts **out);
 void gnti_chunk_facts_free(gnti_chunk_facts **f);
 
 typedef struct gnti_map_device {

@@ -67,6 +67,7 @@ gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL, *names = NULL;
+    gnti_dataset_header header;
     char graph[GNTI_SHA256_HEX_BYTES], content[GNTI_SHA256_HEX_BYTES];
 
     memcpy(graph, data->graph_sha256, sizeof graph);
@@ -78,7 +79,8 @@ gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta)
     GNT_TRY(gnti_json_set_text(o, "content_sha256", content));
     GNT_TRY(gnti_json_set_text(o, "graph_sha256", graph));
     GNT_TRY(gnti_json_set_int(o, "num_nodes", data->num_nodes));
-    GNT_TRY(gnti_json_set_int(o, "num_arcs", data->graph->num_arcs));
+    gnti_dataset_get_header(data, &header);
+    GNT_TRY(gnti_json_set_int(o, "num_arcs", header.num_arcs));
     GNT_TRY(gnti_json_set_bool(o, "directed", data->directed));
     if (data->y.names != NULL) {
         GNT_TRY(gnti_json_set_array(o, "classes", &names));

@@ -25,9 +25,8 @@ typedef struct gnti_job {
     gnti_comm *processes; /* self, or all MPI processes */
     gnti_placement place;
     gnti_partition *partition; /* NULL: the whole graph */
-    gnti_chunk_facts *facts;
-    int64_t *
-        row_of; /* (N) row of the dataset of each imported one; NULL: the same (not stored in another order) */
+    gnti_chunk_facts *facts;   /* of the root alone */
+    double *cost;              /* (K) of each chunk, on every process; NULL without a partition */
 } gnti_job;
 
 /* Zeroed before use. Devices and processes: ERR_USAGE when they do not fit each other, with both numbers. */
@@ -37,8 +36,9 @@ void gnti_job_close(gnti_job *job);
 gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt_dataset *data,
                           const gnt_trainer_config *config);
 
-/* The partition: config->partition, else RUN/partition.part.h5 when it is there, else one that is made now (and kept there)
- * when the job has more than one rank. Every process calls it. */
+/* The partition: config->partition, else RUN/partition.part.h5 when it is there, else the order that the dataset is stored in,
+ * else one that is made now (and kept in the folder) when the job has more than one rank or chunks are asked for. Every process
+ * calls it. */
 gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config);
 
 /* Which rank owns which chunk, on devices of these speeds (NULL: equal): the first map, or from an older placement with few

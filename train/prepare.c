@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void normalise_dense(const gnti_features *x, float *out)
@@ -98,7 +99,7 @@ done:
     return st;
 }
 
-static bool is_labelled(const gnti_labels *y, int64_t node)
+bool gnti_is_labelled(const gnti_labels *y, int64_t node)
 {
     if (y->kind == GNT_LABELS_CLASS)
         return y->class_of[node] >= 0;
@@ -108,23 +109,29 @@ static bool is_labelled(const gnti_labels *y, int64_t node)
     return true;
 }
 
-static gnt_status hash_split(const gnti_split *split, char out[GNTI_SHA256_HEX_BYTES])
+gnt_status gnti_split_identity(const char sum[65], bool inductive, char out[65])
 {
     gnt_status st = GNT_OK;
-    gnti_sha256 *h = NULL;
-    const unsigned char inductive = split->inductive;
+    char text[80];
 
-    GNT_TRY(gnti_sha256_create(&h));
-    GNT_TRY(gnti_sha256_update(h, &inductive, 1));
-    for (int part = 0; part < 3; part++) {
-        GNT_TRY(gnti_sha256_update(h, &split->num_nodes[part], sizeof split->num_nodes[part]));
-        if (split->num_nodes[part] > 0)
-            GNT_TRY(gnti_sha256_update(h, split->nodes[part],
-                                       (size_t)split->num_nodes[part] * sizeof *split->nodes[part]));
-    }
-    GNT_TRY(gnti_sha256_finish(h, out));
+    snprintf(text, sizeof text, "%s%s", sum, inductive ? " inductive" : "");
+    GNT_TRY(gnti_sha256_of(text, strlen(text), out));
 done:
-    gnti_sha256_free(&h);
+    return st;
+}
+
+/* By the rows of the imported dataset, so that a dataset stored in another order has the same. */
+static gnt_status hash_split(const gnt_dataset *data, const gnti_split *split,
+                             char out[GNTI_SHA256_HEX_BYTES])
+{
+    gnt_status st = GNT_OK;
+    const int64_t *origin = NULL;
+    char sum[65];
+
+    GNT_TRY(gnti_dataset_get_origin(data, &origin));
+    GNT_TRY(gnti_split_sum_imported(split, origin, sum));
+    GNT_TRY(gnti_split_identity(sum, split->inductive, out));
+done:
     return st;
 }
 
@@ -143,7 +150,7 @@ static gnt_status set_weights(const gnt_dataset *data, const gnt_trainer_config 
     GNT_TRY(gnti_calloc_array(&counts, y->num_classes + 1));
     GNT_TRY(gnti_alloc_array(&by_class, y->num_classes + 1));
     for (int64_t i = 0; i < num; i++) {
-        if (!is_labelled(y, train[i]))
+        if (!gnti_is_labelled(y, train[i]))
             continue;
         p->num_train++;
         counts[y->kind == GNT_LABELS_CLASS ? y->class_of[train[i]] : 0]++;
@@ -155,7 +162,7 @@ static gnt_status set_weights(const gnt_dataset *data, const gnt_trainer_config 
     if (y->kind == GNT_LABELS_CLASS)
         GNT_TRY(gnti_class_weights(config->class_weights, counts, y->num_classes, by_class));
     for (int64_t i = 0; i < num; i++)
-        if (is_labelled(y, train[i]))
+        if (gnti_is_labelled(y, train[i]))
             p->weight[train[i]] = y->kind == GNT_LABELS_CLASS ? by_class[y->class_of[train[i]]] : 1.0f;
 done:
     gnti_free(counts);
@@ -192,16 +199,21 @@ gnt_status gnti_prepare(const gnt_dataset *data, const gnt_trainer_config *confi
 
     GNT_TRY(gnti_dataset_find_split(data, config->split, &p.split));
     p.num_valid = p.split->num_nodes[GNTI_VALID];
-    GNT_TRY(check_data(data, p.split));
+    if (data->header == NULL)
+        GNT_TRY(check_data(data, p.split));
     GNT_CHECK(p.split->num_nodes[GNTI_VALID] > 0 || config->patience == 0, GNT_ERR_USAGE,
               "patience %lld needs a validation set, split '%s' has none", (long long)config->patience,
               p.split->name != NULL ? p.split->name : "");
     GNT_CHECK(p.split->num_nodes[GNTI_VALID] > 0 || config->schedule != GNTI_SCHEDULE_PLATEAU, GNT_ERR_USAGE,
               "schedule plateau needs a validation set, split '%s' has none",
               p.split->name != NULL ? p.split->name : "");
+    if (data->header != NULL) { /* ranks prepare what they read */
+        *out = p;
+        return GNT_OK;
+    }
     GNT_TRY(gnti_calloc_array(&p.weight, data->num_nodes));
     GNT_TRY(set_weights(data, config, &p));
-    GNT_TRY(hash_split(p.split, p.split_sha256));
+    GNT_TRY(hash_split(data, p.split, p.split_sha256));
     GNT_TRY(gnti_model_features_make(&data->x, config->normalize_features == 1, &p.features));
     *out = p;
     if (out->features.x.sparse == &p.features.sparse)

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "dist/part_load.h"
 
 enum { TRACE_EVENTS = 1 << 15 }; /* of a rank */
 
@@ -25,8 +26,59 @@ done:
     return st;
 }
 
-/* Own rows as the model sees them, with their loss weights. */
-static gnt_status make_local(const gnt_trainer *tr, gnti_rank *rank)
+/* Loss weights of own rows: class weights by the labelled training rows of all ranks. */
+static gnt_status make_weights(gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+    const gnti_local_data *d = rank->rows;
+    const bool classes = d->y.kind == GNT_LABELS_CLASS;
+    const int64_t num = classes ? d->y.num_classes : 1;
+    gnti_all_reduce_args counted = { .count = num, .dtype = GNT_I64, .op = GNTI_COMM_SUM };
+    int64_t *counts = NULL, all = 0;
+    float *by_class = NULL;
+
+    GNT_TRY(gnti_calloc_array(&counts, num));
+    GNT_TRY(gnti_alloc_array(&by_class, num));
+    GNT_TRY(gnti_calloc_array(&rank->weight, d->num_own + 1));
+    for (int64_t r = 0; r < d->num_own; r++)
+        if ((d->member[r] & (1u << GNTI_TRAIN)) != 0 && gnti_is_labelled(&d->y, r))
+            counts[classes ? d->y.class_of[r] : 0]++;
+    counted.data = counts;
+    GNT_TRY(gnti_comm_all_reduce(rank->comm, &counted));
+    by_class[0] = 1.0f;
+    if (classes)
+        GNT_TRY(gnti_class_weights(tr->config.class_weights, counts, num, by_class));
+    for (int64_t r = 0; r < d->num_own; r++)
+        if ((d->member[r] & (1u << GNTI_TRAIN)) != 0 && gnti_is_labelled(&d->y, r))
+            rank->weight[r] = by_class[classes ? d->y.class_of[r] : 0];
+    for (int64_t c = 0; c < num; c++)
+        all += counts[c];
+    GNT_CHECK(
+        all > 0, GNT_ERR_FORMAT,
+        "the training set of split '%s' has %lld nodes, none of them with a label: nothing can be learned",
+        d->split_name != NULL ? d->split_name : "", (long long)d->num_split[GNTI_TRAIN]);
+    if (rank == tr->lead)
+        tr->prepared.num_train = all;
+done:
+    gnti_free(counts);
+    gnti_free(by_class);
+    return st;
+}
+
+static gnt_status check_features(const gnti_local_data *d)
+{
+    gnt_status st = GNT_OK;
+    int64_t column = 0;
+    const int64_t row = gnti_features_find_nonfinite(&d->x, &column);
+
+    GNT_CHECK(row < 0, GNT_ERR_FORMAT, "feature %lld of node %lld is not finite: gnntrain check tells of all",
+              (long long)column, (long long)d->part->ids[row < 0 ? 0 : row]);
+done:
+    return st;
+}
+
+/* Own rows as the model sees them, cut from memory or read by the rank. */
+static gnt_status make_local(gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
     const gnti_local_config config = { .partition = tr->job.partition,
@@ -34,14 +86,17 @@ static gnt_status make_local(const gnt_trainer *tr, gnti_rank *rank)
                                        .num_ranks = tr->job.place.size,
                                        .split = tr->config.split };
 
-    GNT_TRY(gnti_local_data_make(tr->data, &config, rank->rank, &rank->rows));
-    GNT_TRY(gnti_model_features_make(&rank->rows->x, tr->config.normalize_features == 1, &rank->features));
-    GNT_TRY(gnti_alloc_array(&rank->weight, rank->rows->num_own + 1));
-    for (int64_t r = 0; r < rank->rows->num_own; r++) {
-        const int64_t id = rank->rows->part->ids[r];
-
-        rank->weight[r] = tr->prepared.weight[tr->job.row_of != NULL ? tr->job.row_of[id] : id];
+    if (tr->data->header != NULL) {
+        GNT_TRY(gnti_local_data_load(tr->data->path, &config, rank->comm, &rank->rows));
+        GNT_TRY(check_features(rank->rows));
+    } else {
+        GNT_TRY(gnti_local_data_make(tr->data, &config, rank->rank, &rank->rows));
     }
+    if (rank == tr->lead)
+        GNT_TRY(
+            gnti_split_identity(rank->rows->split_sha256, rank->rows->inductive, tr->prepared.split_sha256));
+    GNT_TRY(gnti_model_features_make(&rank->rows->x, tr->config.normalize_features == 1, &rank->features));
+    GNT_TRY(make_weights(tr, rank));
     if (tr->config.trace != NULL && !tr->trace_written)
         GNT_TRY(gnti_trace_create(TRACE_EVENTS, &rank->trace));
     rank->dist = (gnti_dist_config){ .comm = rank->comm,
@@ -164,7 +219,7 @@ done:
 static gnt_status make_rank(gnti_rank *rank, void *user)
 {
     gnt_status st = GNT_OK;
-    const gnt_trainer *tr = user;
+    gnt_trainer *tr = user;
 
     GNT_TRY(gnti_job_open_device(&tr->job, tr->ctx, rank->rank, &rank->device, &rank->owns_device));
     GNT_TRY(gnti_sync_create("bsp", rank->comm, &rank->sync));

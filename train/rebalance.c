@@ -42,7 +42,7 @@ static gnt_status collect(gnt_trainer *tr)
     for (int32_t i = 0; i < place->num_local; i++)
         tr->rank_seconds[place->first + i] = gnti_ranks_at(tr->ranks, i)->seconds;
     for (int32_t k = 0; k < tr->job.partition->num_chunks; k++)
-        tr->rank_work[place->owner[k]] += tr->job.facts->cost[k];
+        tr->rank_work[place->owner[k]] += tr->job.cost[k];
     GNT_TRY(gnti_comm_all_reduce(tr->job.processes, &sum));
 done:
     return st;

@@ -82,6 +82,8 @@ done:
         if (!had_partition) {
             gnti_partition_free(&tr->job.partition);
             gnti_chunk_facts_free(&tr->job.facts);
+            gnti_free(tr->job.cost);
+            tr->job.cost = NULL;
         }
     }
     return st;

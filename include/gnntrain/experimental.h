@@ -193,6 +193,7 @@ GNT_API gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, cons
 
 /* The number of this process among those that a launcher started, 0 when it is alone: the one that speaks. */
 GNT_API int32_t gntx_context_rank(const gnt_context *ctx);
+GNT_API int32_t gntx_context_num_processes(const gnt_context *ctx);
 
 /* Backends and devices: {"devices": [{"name", "kind", "total_bytes", "free_bytes", "threads", "isa"}]}. */
 GNT_API gnt_status gntx_devices(gntx_json **out);

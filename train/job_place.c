@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rank owns which chunk. The process of rank 0 decides, since it alone knows the quotient graph, and tells the others.
+ */
+#include "train/job.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* Floats of a row and of an arc of an ordinary layer: what chunks are weighed with until rates were measured. */
+static const gnti_chunk_rates plain_rates = {
+    .arc_seconds = 4e-9, .row_seconds = 4e-8, .bytes_per_row = 1024.0, .bytes_per_arc = 8.0
+};
+
+void gnti_placement_free(gnti_placement *place)
+{
+    gnti_free(place->specs);
+    gnti_free(place->owner);
+    memset(place, 0, sizeof *place);
+}
+
+/* Chunk costs by the arcs in memory. */
+static gnt_status facts_in_memory(const gnt_dataset *data, const gnti_partition *p, gnti_chunk_facts **out)
+{
+    gnt_status st = GNT_OK;
+    const int64_t *origin = NULL;
+    gnti_partition by_row = *p; /* a view: chunks of the file's rows */
+    int32_t *chunk_of = NULL;
+
+    GNT_TRY(gnti_dataset_get_origin(data, &origin));
+    if (origin != NULL) {
+        GNT_TRY(gnti_alloc_array(&chunk_of, p->num_nodes + 1));
+        for (int64_t r = 0; r < p->num_nodes; r++)
+            chunk_of[r] = p->chunk_of[origin[r]];
+        by_row.chunk_of = chunk_of;
+    }
+    GNT_TRY(gnti_chunk_facts_make(data->graph, &by_row, &plain_rates, out));
+done:
+    gnti_free(chunk_of);
+    return st;
+}
+
+static gnt_status facts_of_file(const gnt_dataset *data, const gnti_partition *p, gnti_chunk_facts **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_arc_stream *stream = NULL;
+    int64_t *origin = NULL;
+
+    GNT_TRY(gnti_arc_stream_open(data->path, &stream));
+    GNT_TRY(gnti_arc_stream_read_origin(stream, &origin));
+    GNT_TRY(gnti_chunk_facts_stream(stream, origin, p, &plain_rates, out));
+done:
+    gnti_free(origin);
+    gnti_arc_stream_close(&stream);
+    return st;
+}
+
+/* From where the chunks lie. */
+static gnt_status place_again(gnti_job *job, const gnti_map_config *config, const gnti_placement *from,
+                              gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    int32_t *new_of_old = NULL;
+
+    GNT_TRY(gnti_alloc_array(&new_of_old, from->size));
+    for (int32_t d = 0; d < from->size; d++)
+        new_of_old[d] = d < job->place.size ? d : -1;
+    GNT_TRY(gnti_chunk_map_resize(job->facts, config, from->owner, new_of_old, from->size, job->place.owner,
+                                  moved));
+done:
+    gnti_free(new_of_old);
+    return st;
+}
+
+static gnt_status place_at_root(gnti_job *job, const gnt_dataset *data, const double *speeds,
+                                const gnti_placement *from, gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    gnti_map_device *devices = NULL;
+    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 0.0, .tolerance = 0.05 };
+
+    if (job->facts == NULL)
+        GNT_TRY(data->header != NULL ? facts_of_file(data, job->partition, &job->facts)
+                                     : facts_in_memory(data, job->partition, &job->facts));
+    GNT_TRY(gnti_alloc_array(&devices, job->place.size));
+    for (int32_t i = 0; i < job->place.size; i++)
+        devices[i] =
+            (gnti_map_device){ speeds != NULL ? speeds[i] : 1.0, (double)job->place.specs[i].memory };
+    config.devices = devices;
+    if (from != NULL && from->owner != NULL)
+        GNT_TRY(place_again(job, &config, from, moved));
+    else
+        GNT_TRY(gnti_chunk_map_first(job->facts, &config, job->place.owner));
+    memcpy(job->cost, job->facts->cost, (size_t)job->facts->num_chunks * sizeof *job->cost);
+done:
+    gnti_free(devices);
+    return st;
+}
+
+gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *speeds,
+                          const gnti_placement *from, gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    gnti_comm *c = job->processes;
+
+    if (job->partition == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(&job->place.owner, job->partition->num_chunks));
+    if (job->cost == NULL)
+        GNT_TRY(gnti_alloc_array(&job->cost, job->partition->num_chunks));
+    if (c->rank == 0)
+        GNT_TRY(place_at_root(job, data, speeds, from, moved));
+    GNT_TRY(gnti_comm_broadcast(c, 0, job->place.owner,
+                                (size_t)job->partition->num_chunks * sizeof *job->place.owner));
+    GNT_TRY(gnti_comm_broadcast(c, 0, job->cost, (size_t)job->partition->num_chunks * sizeof *job->cost));
+done:
+    return st;
+}
