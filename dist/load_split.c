@@ -159,7 +159,7 @@ done:
 }
 
 /* Stored with the split by whoever wrote the file; what others wrote is summed here, from whole lists. */
-static gnt_status read_sum(gnti_load *l, const gnti_split *split, char out[65])
+static gnt_status read_sum(const gnti_h5 *file, int64_t num_nodes, const gnti_split *split, char out[65])
 {
     gnt_status st = GNT_OK;
     gnt_dataset *d = NULL;
@@ -168,18 +168,30 @@ static gnt_status read_sum(gnti_load *l, const gnti_split *split, char out[65])
     bool found;
 
     snprintf(group, sizeof group, "/splits/%s", split->name);
-    GNT_TRY(gnti_h5_get_text(l->file, group, "sha256", &found, &text));
+    GNT_TRY(gnti_h5_get_text(file, group, "sha256", &found, &text));
     if (found && strlen(text) == 64) {
         memcpy(out, text, 65);
         goto done;
     }
-    GNT_TRY(gnti_dataset_create(NULL, l->head->num_nodes, &d));
-    GNT_TRY(gnti_dataset_read_splits(l->file, true, d));
+    GNT_TRY(gnti_dataset_create(NULL, num_nodes, &d));
+    GNT_TRY(gnti_dataset_read_splits(file, true, d));
     GNT_TRY(gnti_dataset_find_split(d, split->name, &whole));
     GNT_TRY(gnti_split_sum(whole, out));
 done:
     gnti_free(text);
     gnt_dataset_free(&d);
+    return st;
+}
+
+gnt_status gnti_load_split_sum(const gnt_dataset *head, const gnti_split *split, char out[65])
+{
+    gnt_status st = GNT_OK;
+    gnti_h5 *file = NULL;
+
+    GNT_TRY(gnti_h5_open(head->path, &file));
+    GNT_TRY(read_sum(file, head->num_nodes, split, out));
+done:
+    gnti_h5_close(&file);
     return st;
 }
 
@@ -209,7 +221,7 @@ gnt_status gnti_load_split(gnti_load *l, gnti_local_data *d)
                   "not ascending",
                   split->name, parts[part], l->head->path, (long long)d->num_split[part],
                   (long long)found[part]);
-    GNT_TRY(read_sum(l, split, d->split_sha256));
+    GNT_TRY(read_sum(l->file, l->head->num_nodes, split, d->split_sha256));
 done:
     return st;
 }

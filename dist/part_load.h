@@ -19,4 +19,7 @@
 gnt_status gnti_local_data_load(const gnt_dataset *data, const gnti_local_config *config, gnti_comm *comm,
                                 gnti_local_data **out);
 
+/* The sum of a split of a header (gnti_split_sum, rows of the imported dataset), which one process can ask for alone. */
+gnt_status gnti_load_split_sum(const gnt_dataset *head, const gnti_split *split, char out[65]);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "dist/part_load.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,28 +110,22 @@ bool gnti_is_labelled(const gnti_labels *y, int64_t node)
     return true;
 }
 
-gnt_status gnti_split_identity(const char sum[65], bool inductive, char out[65])
-{
-    gnt_status st = GNT_OK;
-    char text[80];
-
-    snprintf(text, sizeof text, "%s%s", sum, inductive ? " inductive" : "");
-    GNT_TRY(gnti_sha256_of(text, strlen(text), out));
-done:
-    return st;
-}
-
-/* By the rows of the imported dataset, so that a dataset stored in another order has the same. */
+/* What a split is known by in runs: its sum by the rows of the imported dataset, and whether training sees only its nodes; so a dataset stored in another order has the same. */
 static gnt_status hash_split(const gnt_dataset *data, const gnti_split *split,
                              char out[GNTI_SHA256_HEX_BYTES])
 {
     gnt_status st = GNT_OK;
     const int64_t *origin = NULL;
-    char sum[65];
+    char sum[65], text[80];
 
-    GNT_TRY(gnti_dataset_get_origin(data, &origin));
-    GNT_TRY(gnti_split_sum_imported(split, origin, sum));
-    GNT_TRY(gnti_split_identity(sum, split->inductive, out));
+    if (data->header != NULL) {
+        GNT_TRY(gnti_load_split_sum(data, split, sum));
+    } else {
+        GNT_TRY(gnti_dataset_get_origin(data, &origin));
+        GNT_TRY(gnti_split_sum_imported(split, origin, sum));
+    }
+    snprintf(text, sizeof text, "%s%s", sum, split->inductive ? " inductive" : "");
+    GNT_TRY(gnti_sha256_of(text, strlen(text), out));
 done:
     return st;
 }
@@ -207,13 +202,13 @@ gnt_status gnti_prepare(const gnt_dataset *data, const gnt_trainer_config *confi
     GNT_CHECK(p.split->num_nodes[GNTI_VALID] > 0 || config->schedule != GNTI_SCHEDULE_PLATEAU, GNT_ERR_USAGE,
               "schedule plateau needs a validation set, split '%s' has none",
               p.split->name != NULL ? p.split->name : "");
+    GNT_TRY(hash_split(data, p.split, p.split_sha256));
     if (data->header != NULL) { /* ranks prepare what they read */
         *out = p;
         return GNT_OK;
     }
     GNT_TRY(gnti_calloc_array(&p.weight, data->num_nodes));
     GNT_TRY(set_weights(data, config, &p));
-    GNT_TRY(hash_split(data, p.split, p.split_sha256));
     GNT_TRY(gnti_model_features_make(&data->x, config->normalize_features == 1, &p.features));
     *out = p;
     if (out->features.x.sparse == &p.features.sparse)

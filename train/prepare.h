@@ -30,8 +30,6 @@ typedef struct gnti_prepared {
     char split_sha256[65];
 } gnti_prepared;
 
-/* What a split is known by in runs: its sum (gnti_split_sum_imported) and whether training sees only its nodes. */
-gnt_status gnti_split_identity(const char sum[65], bool inductive, char out[65]);
 bool gnti_is_labelled(const gnti_labels *y, int64_t row);
 
 /* Of a dataset whose arrays were left in its file only the split is looked at: ranks prepare what they read.

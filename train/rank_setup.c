@@ -77,24 +77,41 @@ done:
     return st;
 }
 
-/* Own rows as the model sees them, cut from memory or read by the rank. */
+static gnti_local_config local_config(const gnt_trainer *tr)
+{
+    return (gnti_local_config){ .partition = tr->job.partition,
+                                .owner = tr->job.place.owner,
+                                .num_ranks = tr->job.place.size,
+                                .split = tr->config.split };
+}
+
+/* Ranks as threads over a dataset in memory: all of them are cut at once. */
+static gnt_status cut_rows(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    const gnti_local_config config = local_config(tr);
+    gnti_local_data **rows = NULL;
+
+    if (tr->job.partition == NULL || tr->data->header != NULL || tr->job.processes->size > 1)
+        return GNT_OK;
+    GNT_TRY(gnti_calloc_array(&rows, tr->job.place.size));
+    GNT_TRY(gnti_local_data_make_all(tr->data, &config, rows));
+    for (int32_t i = 0; i < tr->job.place.size; i++)
+        gnti_ranks_at(tr->ranks, i)->rows = rows[i];
+done:
+    gnti_free(rows);
+    return st;
+}
+
+/* Own rows as the model sees them; they are read by the rank unless they were cut already. */
 static gnt_status make_local(gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
-    const gnti_local_config config = { .partition = tr->job.partition,
-                                       .owner = tr->job.place.owner,
-                                       .num_ranks = tr->job.place.size,
-                                       .split = tr->config.split };
+    const gnti_local_config config = local_config(tr);
 
-    if (tr->data->header != NULL) {
-        GNT_TRY(gnti_local_data_load(tr->data->path, &config, rank->comm, &rank->rows));
-        GNT_TRY(check_features(rank->rows));
-    } else {
-        GNT_TRY(gnti_local_data_make(tr->data, &config, rank->rank, &rank->rows));
-    }
-    if (rank == tr->lead)
-        GNT_TRY(
-            gnti_split_identity(rank->rows->split_sha256, rank->rows->inductive, tr->prepared.split_sha256));
+    if (rank->rows == NULL)
+        GNT_TRY(gnti_local_data_load(tr->data, &config, rank->comm, &rank->rows));
+    GNT_TRY(check_features(rank->rows));
     GNT_TRY(gnti_model_features_make(&rank->rows->x, tr->config.normalize_features == 1, &rank->features));
     GNT_TRY(make_weights(tr, rank));
     if (tr->config.trace != NULL && !tr->trace_written)
@@ -278,6 +295,7 @@ gnt_status gnti_trainer_make_ranks(gnt_trainer *tr, gnti_ranks *from)
     GNT_TRY(gnti_ranks_create(tr->job.place.num_local, tr->job.place.first, tr->job.place.size, &tr->ranks));
     tr->lead = gnti_ranks_at(tr->ranks, 0);
     GNT_TRY(make_comms(tr, from));
+    GNT_TRY(cut_rows(tr));
     GNT_TRY(gnti_ranks_each(tr->ranks, make_rank, tr));
     if (tr->choices == NULL)
         GNT_TRY(gnti_program_get_choices(tr->lead->program, &tr->choices));
