@@ -18,7 +18,7 @@ static gnt_status graph_sum(const gnt_dataset *data, char out[65])
     gnt_status st = GNT_OK;
     char content[65];
 
-    memcpy(out, data->chunks.num_chunks > 0 ? data->chunks.graph_sha256 : data->graph_sha256, 65);
+    memcpy(out, gnti_dataset_source_graph(data), 65);
     if (out[0] == 0)
         GNT_TRY(gnti_dataset_sums(data, out, content));
 done:
@@ -122,7 +122,7 @@ static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const g
              (how.num_chunks == 0 || how.num_chunks == data->chunks.num_chunks))
         GNT_TRY(from_order(data, origin, &job->partition));
     else
-        GNT_TRY(cut_in_memory(data->graph, origin, &how, &job->partition));
+        GNT_TRY(gnti_partition_make_dataset(data, &how, &job->partition));
     memcpy(job->partition->graph_sha256, graph_sha256, sizeof job->partition->graph_sha256);
     if (path != NULL)
         GNT_TRY(gnti_partition_write(job->partition, path));

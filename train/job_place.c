@@ -19,27 +19,6 @@ void gnti_placement_free(gnti_placement *place)
     memset(place, 0, sizeof *place);
 }
 
-/* Chunk costs by the arcs in memory. */
-static gnt_status facts_in_memory(const gnt_dataset *data, const gnti_partition *p, gnti_chunk_facts **out)
-{
-    gnt_status st = GNT_OK;
-    const int64_t *origin = NULL;
-    gnti_partition by_row = *p; /* a view: chunks of the file's rows */
-    int32_t *chunk_of = NULL;
-
-    GNT_TRY(gnti_dataset_get_origin(data, &origin));
-    if (origin != NULL) {
-        GNT_TRY(gnti_alloc_array(&chunk_of, p->num_nodes + 1));
-        for (int64_t r = 0; r < p->num_nodes; r++)
-            chunk_of[r] = p->chunk_of[origin[r]];
-        by_row.chunk_of = chunk_of;
-    }
-    GNT_TRY(gnti_chunk_facts_make(data->graph, &by_row, &plain_rates, out));
-done:
-    gnti_free(chunk_of);
-    return st;
-}
-
 static gnt_status facts_of_file(const gnt_dataset *data, const gnti_partition *p, gnti_chunk_facts **out)
 {
     gnt_status st = GNT_OK;
@@ -77,11 +56,13 @@ static gnt_status place_at_root(gnti_job *job, const gnt_dataset *data, const do
 {
     gnt_status st = GNT_OK;
     gnti_map_device *devices = NULL;
-    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 0.0, .tolerance = 0.05 };
+    /* seconds a halo row are not known yet: so few that balance decides, and halo between equals */
+    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 1e-15, .tolerance = 0.05 };
 
     if (job->facts == NULL)
-        GNT_TRY(data->header != NULL ? facts_of_file(data, job->partition, &job->facts)
-                                     : facts_in_memory(data, job->partition, &job->facts));
+        GNT_TRY(data->header != NULL
+                    ? facts_of_file(data, job->partition, &job->facts)
+                    : gnti_chunk_facts_make_dataset(data, job->partition, &plain_rates, &job->facts));
     GNT_TRY(gnti_alloc_array(&devices, job->place.size));
     for (int32_t i = 0; i < job->place.size; i++)
         devices[i] =
