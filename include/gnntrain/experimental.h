@@ -191,10 +191,9 @@ GNT_API gnt_status gntx_dataset_open_header(gnt_context *ctx, const char *path,
 GNT_API gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
                                  gntx_json **out);
 
-/* The number of this process among those that a launcher started, 0 when it is alone: the one that speaks. */
+/* The number of this process among those that a launcher started (0, the one that speaks, when it is alone), and how many. */
 GNT_API int32_t gntx_context_rank(const gnt_context *ctx);
 GNT_API int32_t gntx_context_num_processes(const gnt_context *ctx);
-
 /* Backends and devices: {"devices": [{"name", "kind", "total_bytes", "free_bytes", "threads", "isa"}]}. */
 GNT_API gnt_status gntx_devices(gntx_json **out);
 
