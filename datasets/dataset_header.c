@@ -16,6 +16,22 @@ enum {
     TEXT_BYTES = 144
 }; /* a text: its pointer and a block with its head */
 
+/* Values of a CSR group; those that were never written are all 1 and take no room, however many they are. */
+static gnt_status expect_values(const gnti_h5 *file, const char *path, int64_t num, bool *weighted)
+{
+    gnt_status st = GNT_OK;
+    gnti_h5_info info;
+
+    GNT_TRY(gnti_h5_inspect(file, path, NULL, &info));
+    *weighted = info.stored_bytes > 0 || !info.fill_is_one;
+    if (*weighted)
+        GNT_TRY(gnti_h5_expect(file, path, num, 1, NULL));
+    GNT_CHECK(info.num_values == num, GNT_ERR_FORMAT, "'%s' of file '%s' has %lld values, expected %lld",
+              path, gnti_h5_path(file), (long long)info.num_values, (long long)num);
+done:
+    return st;
+}
+
 static gnt_status header_of_graph(const gnti_h5 *file, gnt_dataset **out)
 {
     gnt_status st = GNT_OK;
@@ -40,8 +56,7 @@ static gnt_status header_of_graph(const gnti_h5 *file, gnt_dataset **out)
     d->directed = directed != 0;
     d->header->has_loops = loops != 0;
     if (gnti_h5_kind_of(file, "/graph/adj/data") != GNTI_H5_NOTHING) {
-        GNT_TRY(gnti_h5_expect(file, "/graph/adj/data", d->header->num_arcs, 1, &info));
-        d->header->weighted = info.stored_bytes > 0 || !info.fill_is_one;
+        GNT_TRY(expect_values(file, "/graph/adj/data", d->header->num_arcs, &d->header->weighted));
     }
     *out = d;
     d = NULL;
@@ -66,8 +81,7 @@ static gnt_status header_of_features(const gnti_h5 *file, gnt_dataset *d)
         d->header->sparse_x = true;
         d->header->num_entries = info.num_values;
         if (gnti_h5_kind_of(file, "/nodes/x/data") != GNTI_H5_NOTHING) {
-            GNT_TRY(gnti_h5_expect(file, "/nodes/x/data", d->header->num_entries, 1, &info));
-            d->header->weighted_x = info.stored_bytes > 0 || !info.fill_is_one;
+            GNT_TRY(expect_values(file, "/nodes/x/data", d->header->num_entries, &d->header->weighted_x));
         }
         break;
     case GNTI_H5_DATASET:
