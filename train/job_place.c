@@ -34,16 +34,45 @@ done:
     return st;
 }
 
+/* Devices that nothing tells apart. */
+static bool all_alike(const gnti_placement *place)
+{
+    const gnti_device_spec *a = &place->specs[0];
+
+    for (int32_t d = 1; d < place->size; d++) {
+        const gnti_device_spec *b = &place->specs[d];
+
+        if (strcmp(a->backend, b->backend) != 0 || a->speed != b->speed || a->spmm != b->spmm ||
+            a->gemm != b->gemm || a->memory != b->memory || a->threads != b->threads ||
+            a->virtual_clock != b->virtual_clock)
+            return false;
+    }
+    return true;
+}
+
+/* The new number of an old device, -1: it leaves. Of equal devices those leave that stand evenly among the others, so that
+ * each one's chunks have neighbours on both sides to go to; else the last ones. */
+static int32_t number_now(const gnti_placement *from, const gnti_placement *to, bool alike, int32_t device)
+{
+    const int64_t before = (int64_t)device * to->size / from->size,
+                  after = ((int64_t)device + 1) * to->size / from->size;
+
+    if (to->size < from->size && alike)
+        return after > before ? (int32_t)before : -1;
+    return device < to->size ? device : -1;
+}
+
 /* From where the chunks lie. */
 static gnt_status place_again(gnti_job *job, const gnti_map_config *config, const gnti_placement *from,
                               gnti_moves *moved)
 {
     gnt_status st = GNT_OK;
+    const bool alike = all_alike(from) && all_alike(&job->place);
     int32_t *new_of_old = NULL;
 
     GNT_TRY(gnti_alloc_array(&new_of_old, from->size));
     for (int32_t d = 0; d < from->size; d++)
-        new_of_old[d] = d < job->place.size ? d : -1;
+        new_of_old[d] = number_now(from, &job->place, alike, d);
     GNT_TRY(gnti_chunk_map_resize(job->facts, config, from->owner, new_of_old, from->size, job->place.owner,
                                   moved));
 done:

@@ -57,6 +57,13 @@ err_has "this runs as one"
 ranks 2 2 train g.h5 --devices 3
 err_has "3 devices" "2 ranks"
 
+# a graph that streams through: cut, stored in chunk order, each process reads its own rows
+run 0 generate rmat --scale 12 --features 32 --classes 8 -o rmat.h5 -q
+run 0 partition rmat.h5 --method ldg --rewrite rmat.k.h5 -o rmat.part.h5 -q
+ranks 4 0 train rmat.k.h5 --model 'gcn:16, gcn' --epochs 3 --seed 3 --partition rmat.part.h5 --deterministic bitwise --run rmat-4
+run 0 train rmat.h5 --model 'gcn:16, gcn' --epochs 3 --seed 3 --partition rmat.part.h5 --deterministic bitwise --run rmat-1
+same rmat-4 rmat-1
+
 # stopped at four processes, gone on at three threads
 timeout 120 mpirun -n 4 "$GNNTRAIN" "${train[@]}" --epochs 100000 --run stopped >out 2>err &
 job=$!
