@@ -88,11 +88,19 @@ done:
     return st;
 }
 
+static double *find_rate(const char *key, gnti_device_spec *spec)
+{
+    return strcmp(key, "flops") == 0       ? &spec->flops
+           : strcmp(key, "bytes") == 0     ? &spec->bytes
+           : strcmp(key, "bandwidth") == 0 ? &spec->bandwidth
+                                           : NULL;
+}
+
 static gnt_status read_key(const char *key, const char *value, gnti_device_spec *spec)
 {
     gnt_status st = GNT_OK;
-    static const char *const keys[] = { "speed",   "spmm",  "gemm",  "mem", "clock",
-                                        "threads", "flops", "bytes", "slow" };
+    static const char *const keys[] = { "speed", "spmm",  "gemm", "mem",     "clock",    "threads",
+                                        "flops", "bytes", "slow", "latency", "bandwidth" };
     enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
     double number = 0.0;
 
@@ -109,13 +117,15 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
         GNT_CHECK(number == floor(number) && number <= 1024.0, GNT_ERR_USAGE,
                   "devices: threads '%s' is no whole number from 1 to 1024", value);
         spec->threads = (int32_t)number;
-    } else if (strcmp(key, "flops") == 0 || strcmp(key, "bytes") == 0) {
+    } else if (find_rate(key, spec) != NULL) {
         char *end = NULL;
 
         number = strtod(value, &end);
         GNT_CHECK(end != value && *end == 0 && number >= 1.0 && number < 1e30, GNT_ERR_USAGE,
                   "devices: %s '%s' is no rate a second", key, value);
-        *(key[0] == 'f' ? &spec->flops : &spec->bytes) = number;
+        *find_rate(key, spec) = number;
+    } else if (strcmp(key, "latency") == 0) {
+        GNT_TRY(read_factor(key, value, &spec->latency));
     } else {
         double *factor = strcmp(key, "speed") == 0  ? &spec->speed
                          : strcmp(key, "spmm") == 0 ? &spec->spmm
@@ -125,7 +135,7 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
 
         GNT_CHECK(factor != NULL, GNT_ERR_USAGE,
                   "devices: unknown key '%s'%s%s (there are speed, spmm, gemm, mem, clock, threads, flops, "
-                  "bytes, slow)",
+                  "bytes, latency, bandwidth, slow)",
                   key, near != NULL ? ", did you mean " : "", near != NULL ? near : "");
         GNT_TRY(read_factor(key, value, factor));
     }
@@ -181,6 +191,9 @@ static gnt_status settle(gnti_device_spec *specs, int32_t count)
     for (int32_t i = 0; i < count; i++) {
         GNT_CHECK(specs[i].virtual_clock == specs[0].virtual_clock, GNT_ERR_USAGE,
                   "devices: device 0 and device %d have different clocks, all must have the same", (int)i);
+        GNT_CHECK(specs[i].virtual_clock || (specs[i].latency == 0.0 && specs[i].bandwidth == 0.0),
+                  GNT_ERR_USAGE, "devices: device %d has a latency or bandwidth, which need clock=virtual",
+                  (int)i);
         fastest = fmax(fastest, specs[i].speed * fmax(specs[i].spmm, specs[i].gemm));
     }
     for (int32_t i = 0; i < count && !specs[0].virtual_clock; i++)

@@ -7,6 +7,8 @@
  *   clock    wall (default): a slower device is paced, it sleeps after each run for what it would have taken longer;
  *            virtual: nothing sleeps, seconds come from bytes and operations counted at run time, hidden speeds, 5 % seeded noise
  *   threads  of this device; flops, bytes: operations and bytes a second at speed 1 on the virtual clock
+ *   latency, bandwidth  of the links to the other ranks on the virtual clock: seconds a message, bytes a second (default:
+ *            messages cost nothing)
  *   slow     FACTOR@STEP: its speed changes at a step, for tests ("slow=4@20")
  * Planners never see these numbers: they see elapsed seconds.
  */
@@ -20,9 +22,10 @@ typedef struct gnti_device_spec {
     double speed, spmm, gemm; /* factors; spmm and gemm multiply speed */
     size_t memory;            /* 0: no limit */
     bool virtual_clock;
-    int32_t threads;     /* 0: cores / ranks */
-    double flops, bytes; /* per second at speed 1 */
-    double slow_factor;  /* 0: never */
+    int32_t threads;           /* 0: cores / ranks */
+    double flops, bytes;       /* per second at speed 1 */
+    double latency, bandwidth; /* of its links; bandwidth 0: messages cost nothing but the latency */
+    double slow_factor;        /* 0: never */
     int64_t slow_step;
 } gnti_device_spec;
 

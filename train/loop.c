@@ -57,6 +57,9 @@ static gnt_status rank_epoch(gnti_rank *rank, void *user)
     gnti_source_batch batch;
     int64_t step = tr->step;
     bool stop = false;
+    /* the whole graph is computed without charges */
+    const double *clock = rank->rows != NULL ? gnti_virtual_clock(rank->clock) : NULL;
+    const double begin = clock != NULL ? *clock : NAN;
 
     (void)gnti_virtual_take_seconds(rank->clock); /* of evaluation */
     gnti_source_begin(rank->source, tr->epoch, tr->position);
@@ -67,6 +70,7 @@ static gnt_status rank_epoch(gnti_rank *rank, void *user)
     }
     GNT_TRY(gnti_source_status(rank->source));
     rank->seconds = gnti_virtual_take_seconds(rank->clock);
+    rank->span = clock != NULL ? *clock - begin : NAN; /* the same on all ranks: they have just met */
     if (rank == tr->lead) {
         call->step = step;
         call->position = gnti_source_position(rank->source);
@@ -90,6 +94,7 @@ static gnt_status run_epoch(gnt_trainer *tr, gnt_epoch_stats *stats)
     tr->epoch_seconds += gnti_clock_seconds() - begin;
     if (stats->complete) {
         stats->seconds = tr->epoch_seconds;
+        stats->virtual_seconds = tr->lead->span;
         tr->seconds[tr->num_seconds++ % GNTI_TRAIN_SECONDS_KEPT] = tr->epoch_seconds;
         tr->epoch_seconds = 0.0;
         tr->position = 0;

@@ -281,6 +281,8 @@ static gnt_status make_comms(gnt_trainer *tr, gnti_ranks *from)
             gnti_ranks_at(from, i)->clock = fresh;
         }
         rank->comm->virtual_seconds = gnti_virtual_clock(rank->clock);
+        rank->comm->link = (gnti_link){ job->place.specs[job->place.first + i].latency,
+                                        job->place.specs[job->place.first + i].bandwidth };
     }
 done:
     gnti_free(comms);

@@ -30,6 +30,7 @@ typedef struct gnti_rank {
     gnti_program *program;
     gnti_evaluator *evaluator;
     gnt_hyper lr, corr1, corr2, clip, loss_norm;
+    double span;   /* of the newest epoch on the virtual clock, waits included; NaN: wall time */
     bool bound;    /* the program has its first batch */
     double *stats; /* (M, 4) of one step, of the whole job */
     int32_t *bad;  /* (M) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.jsonl and metrics.csv: one line an epoch with epoch, train_loss, valid_loss, metric, train_metric,
- * valid_metric, seconds, eval_seconds. What was not evaluated is null (JSON) or empty (CSV).
+ * valid_metric, seconds, eval_seconds. What was not evaluated is null (JSON) or empty (CSV). Runs on a virtual clock
+ * also have virtual_seconds (JSON).
  *
  * Lines are put together here and not by base/json.c, since an epoch must not allocate. Files are opened for each line:
  * thousands of seeds need no thousands of descriptors. A torn last line (a kill, a full disk) is cut at the next start.
@@ -26,7 +27,7 @@ enum { LINE_BYTES = 640, MAX_METRICS_BYTES = 1 << 30 };
 typedef struct metrics_row {
     int64_t epoch;
     const char *metric;
-    double train_loss, valid_loss, train_metric, valid_metric, seconds, eval_seconds;
+    double train_loss, valid_loss, train_metric, valid_metric, seconds, eval_seconds, virtual_seconds;
 } metrics_row;
 
 static void number(double value, const char *nothing, char out[GNTI_NUMBER_BYTES])
@@ -42,16 +43,20 @@ static gnt_status write_row(const gnti_run_place *place, const metrics_row *r)
     gnt_status st = GNT_OK;
     const double values[] = { r->train_loss,   r->valid_loss, r->train_metric,
                               r->valid_metric, r->seconds,    r->eval_seconds };
-    char n[6][GNTI_NUMBER_BYTES], line[LINE_BYTES];
+    char n[6][GNTI_NUMBER_BYTES], line[LINE_BYTES], more[GNTI_NUMBER_BYTES + 24] = "";
     int length = 0;
 
+    if (isfinite(r->virtual_seconds)) {
+        number(r->virtual_seconds, "null", n[0]);
+        snprintf(more, sizeof more, ",\"virtual_seconds\":%s", n[0]);
+    }
     for (int i = 0; i < 6; i++)
         number(values[i], "null", n[i]);
     length =
         snprintf(line, sizeof line,
                  "{\"epoch\":%lld,\"train_loss\":%s,\"valid_loss\":%s,\"metric\":\"%s\",\"train_metric\":%s,"
-                 "\"valid_metric\":%s,\"seconds\":%s,\"eval_seconds\":%s}\n",
-                 (long long)r->epoch, n[0], n[1], r->metric, n[2], n[3], n[4], n[5]);
+                 "\"valid_metric\":%s,\"seconds\":%s,\"eval_seconds\":%s%s}\n",
+                 (long long)r->epoch, n[0], n[1], r->metric, n[2], n[3], n[4], n[5], more);
     GNT_TRY(gnti_run_append(place->jsonl, line, (size_t)length));
     for (int i = 0; i < 6; i++)
         number(values[i], "", n[i]);
@@ -72,7 +77,8 @@ gnt_status gnti_run_write_metrics(gnti_run *run, const gnt_trainer *tr, const gn
                         .train_metric = stats->train_metric,
                         .valid_metric = stats->valid_metric,
                         .seconds = stats->seconds,
-                        .eval_seconds = stats->eval_seconds };
+                        .eval_seconds = stats->eval_seconds,
+                        .virtual_seconds = stats->virtual_seconds };
 
     GNT_TRY(write_row(&run->top, &row));
     for (int32_t m = 0; run->seeds != NULL && m < run->num_members; m++) {

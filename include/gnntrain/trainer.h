@@ -75,6 +75,7 @@ typedef struct gnt_epoch_stats {
     int32_t num_members, num_live;
     const double *member_train_loss, *member_valid_loss, *member_valid_metric,
         *member_train_metric; /* (M), lent */
+    double virtual_seconds;   /* of the training step on the devices' virtual clock; NaN: wall time */
 } gnt_epoch_stats;
 
 /* NULL config: the defaults. Model and data must outlive the trainer. A run folder with a checkpoint is resumed. */

@@ -36,6 +36,10 @@ static void numbers_and_lists(void **state)
     assert_true(specs[0].virtual_clock && specs[0].speed == 3.0 && specs[0].gemm == 2.0);
     assert_true(specs[0].slow_factor == 4.0 && specs[0].slow_step == 20);
     gnti_free(specs);
+    assert_int_equal(gnti_device_specs_parse("cpu:clock=virtual,latency=2e-5,bandwidth=1e9", &specs, &count),
+                     GNT_OK);
+    assert_true(specs[0].latency == 2e-5 && specs[0].bandwidth == 1e9 && specs[0].bytes == 8e9);
+    gnti_free(specs);
 }
 
 static void bad_texts(void **state)
@@ -51,6 +55,9 @@ static void bad_texts(void **state)
                 { "cpu:mem=12Q", "bytes" },
                 { "cpu:slow=4", "FACTOR@STEP" },
                 { "cpu:clock=sand", "virtual" },
+                { "cpu:latency=1e-5", "clock=virtual" },
+                { "cpu:bandwidth=1e9", "clock=virtual" },
+                { "cpu:clock=virtual,bandwidth=0", "no rate" },
                 { "cpu:", "expected" },
                 { ";", "expected" },
                 { "cpu:clock=virtual;cpu", "different clocks" } };
