@@ -2,7 +2,7 @@
 /* Device specs as text, and the clock of a virtual device.
  *
  * On the virtual clock an op of kind k takes max(flops / F_k, bytes / B_k) with F_k = spec.flops speed speed_k (bytes alike),
- * 5 % normal noise (Box-Muller on Philox, keyed by seed and a count of charges) and the factor of `slow`. A paced device
+ * 5 % normal noise of each op (Box-Muller on Philox, keyed by seed and a count of charges) and the factor of `slow`. A paced device
  * sleeps for what it would have taken longer than the wall clock showed.
  */
 #include "kernels/virtual.h"
@@ -273,8 +273,8 @@ void gnti_virtual_begin(gnti_virtual *v, const gnt_stream *s, int64_t step)
     gnti_stream_counters(s, v->before);
 }
 
-/* Normal with mean 1 and deviation 0.05, cut at three deviations. */
-static double noise(gnti_virtual *v)
+/* The mean of `ops` normal draws with mean 1 and deviation 0.05, cut at three deviations. */
+static double noise(gnti_virtual *v, int64_t ops)
 {
     const uint32_t counter[4] = { (uint32_t)v->charges, (uint32_t)(v->charges >> 32), 0, 0 };
     uint32_t word[4];
@@ -285,7 +285,7 @@ static double noise(gnti_virtual *v)
     u1 = ((double)word[0] + 1.0) * 0x1p-32;
     u2 = (double)word[1] * 0x1p-32;
     z = sqrt(-2.0 * log(u1)) * cos(6.283185307179586 * u2);
-    return 1.0 + NOISE * fmax(-3.0, fmin(3.0, z));
+    return 1.0 + NOISE / sqrt((double)(ops > 1 ? ops : 1)) * fmax(-3.0, fmin(3.0, z));
 }
 
 static double speed_of(const gnti_device_spec *spec, int kind)
@@ -306,13 +306,14 @@ void gnti_virtual_end(gnti_virtual *v, const gnt_stream *s)
     gnti_stream_counters(s, now);
     for (int k = 0; k < GNTI_OP_NUM_KINDS; k++) {
         const double speed = speed_of(spec, k) / slow;
+        const double seconds = fmax((now[k].flops - v->before[k].flops) / (spec->flops * speed),
+                                    (now[k].bytes - v->before[k].bytes) / (spec->bytes * speed));
 
-        charged += fmax((now[k].flops - v->before[k].flops) / (spec->flops * speed),
-                        (now[k].bytes - v->before[k].bytes) / (spec->bytes * speed));
+        if (seconds > 0.0 && spec->virtual_clock)
+            charged += seconds * noise(v, now[k].calls - v->before[k].calls);
         stretched += (now[k].seconds - v->before[k].seconds) * (1.0 / speed - 1.0);
     }
     if (spec->virtual_clock) {
-        charged *= noise(v);
         v->clock += charged;
         v->taken += charged;
         return;

@@ -19,6 +19,7 @@ gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnt
 {
     gnt_status st = GNT_OK;
 
+    job->ctx = ctx;
     if (gnti_context_processes(ctx) != NULL)
         GNT_TRY(gnti_comm_split(gnti_context_processes(ctx), 0, gnti_context_processes(ctx)->rank,
                                 &job->processes));
@@ -99,27 +100,38 @@ void gnti_job_close(gnti_job *job)
     memset(job, 0, sizeof *job);
 }
 
-gnt_status gnti_job_open_device(const gnti_job *job, gnt_context *ctx, int32_t rank, gnt_device **out,
-                                bool *owns)
+gnt_status gnti_job_device_config(const gnti_job *job, int32_t rank, gnti_device_config *out)
 {
     gnt_status st = GNT_OK;
     const gnti_device_spec *spec = &job->place.specs[rank];
-    gnti_device_config config = *gnti_context_device_config(ctx);
+    gnti_device_config config = *gnti_context_device_config(job->ctx);
 
-    *owns = job->place.size > 1 || spec->memory > 0 || spec->threads > 0;
-    if (!*owns) {
-        *out = gnti_context_device(ctx);
-        return GNT_OK;
-    }
     if (spec->threads > 0)
         config.num_threads = spec->threads;
     else if (config.num_threads > 0) /* of this process */
         config.num_threads =
             config.num_threads > job->place.num_local ? config.num_threads / job->place.num_local : 1;
     else
-        GNT_TRY(gnti_team_threads(0, job->place.num_local * gnti_context_launch(ctx)->local_size,
+        GNT_TRY(gnti_team_threads(0, job->place.num_local * gnti_context_launch(job->ctx)->local_size,
                                   &config.num_threads));
     config.memory_limit = spec->memory;
+    *out = config;
+done:
+    return st;
+}
+
+gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **out, bool *owns)
+{
+    gnt_status st = GNT_OK;
+    const gnti_device_spec *spec = &job->place.specs[rank];
+    gnti_device_config config;
+
+    *owns = job->place.size > 1 || spec->memory > 0 || spec->threads > 0;
+    if (!*owns) {
+        *out = gnti_context_device(job->ctx);
+        return GNT_OK;
+    }
+    GNT_TRY(gnti_job_device_config(job, rank, &config));
     GNT_TRY(gnti_device_open(spec->backend, 0, &config, out));
 done:
     return st;

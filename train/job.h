@@ -22,6 +22,7 @@ typedef struct gnti_placement {
 } gnti_placement;
 
 typedef struct gnti_job {
+    gnt_context *ctx;     /* lent */
     gnti_comm *processes; /* self, or all MPI processes */
     gnti_placement place;
     gnti_partition *partition; /* NULL: the whole graph */
@@ -41,14 +42,16 @@ gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt
  * calls it. */
 gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config);
 
-/* Which rank owns which chunk, on devices of these speeds (NULL: equal): the first map, or from an older placement with few
- * bytes moved (device d of it is d now, or leaves). moved may be NULL. */
+/* Which rank owns which chunk, on devices of these speeds (NULL: those of the probe of kernels/profile.h where devices differ,
+ * else equal): the first map, or from an older placement with few bytes moved (device d of it is d now, or leaves). moved may
+ * be NULL. */
 gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *speeds,
                           const gnti_placement *from, gnti_moves *moved);
 void gnti_placement_free(gnti_placement *place);
 
 /* Opens a rank's device. One plain device is the context's own, which is then not closed by the rank. */
-gnt_status gnti_job_open_device(const gnti_job *job, gnt_context *ctx, int32_t rank, gnt_device **out,
-                                bool *owns);
+gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **out, bool *owns);
+/* Threads and memory of it. */
+gnt_status gnti_job_device_config(const gnti_job *job, int32_t rank, gnti_device_config *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "train/job.h"
 
 #include "base/alloc.h"
+#include "kernels/profile.h"
 
 #include <string.h>
 
@@ -11,6 +12,9 @@
 static const gnti_chunk_rates plain_rates = {
     .arc_seconds = 4e-9, .row_seconds = 4e-8, .bytes_per_row = 1024.0, .bytes_per_arc = 8.0
 };
+
+/* Where speeds were measured, a map is worth balancing as well as its chunks allow. */
+#define MEASURED_TOLERANCE 0.005
 
 void gnti_placement_free(gnti_placement *place)
 {
@@ -86,7 +90,9 @@ static gnt_status place_at_root(gnti_job *job, const gnt_dataset *data, const do
     gnt_status st = GNT_OK;
     gnti_map_device *devices = NULL;
     /* seconds a halo row are not known yet: so few that balance decides, and halo between equals */
-    gnti_map_config config = { .num_devices = job->place.size, .halo_seconds = 1e-15, .tolerance = 0.05 };
+    gnti_map_config config = { .num_devices = job->place.size,
+                               .halo_seconds = 1e-15,
+                               .tolerance = speeds != NULL ? MEASURED_TOLERANCE : 0.05 };
 
     if (job->facts == NULL)
         GNT_TRY(data->header != NULL
@@ -107,22 +113,54 @@ done:
     return st;
 }
 
+/* Speeds of devices that differ, measured before the first map, so that the first epoch is in balance; NULL: alike. */
+static gnt_status probe_speeds(const gnti_job *job, double **out)
+{
+    gnt_status st = GNT_OK;
+    const gnti_placement *place = &job->place;
+    double *speeds = NULL;
+
+    *out = NULL;
+    if (!gnti_device_specs_differ(place->specs, place->size))
+        return GNT_OK;
+    GNT_TRY(gnti_calloc_array(&speeds, place->size));
+    for (int32_t i = place->first; i < place->first + place->num_local; i++) {
+        gnti_device_config config;
+        gnti_profile profile;
+
+        GNT_TRY(gnti_job_device_config(job, i, &config));
+        GNT_TRY(gnti_device_profile(&place->specs[i], &config, (uint64_t)i, &profile));
+        speeds[i] = profile.speed;
+    }
+    GNT_TRY(gnti_comm_all_reduce(job->processes,
+                                 &(gnti_all_reduce_args){ speeds, place->size, GNT_F64, GNTI_COMM_SUM }));
+    *out = speeds;
+    speeds = NULL;
+done:
+    gnti_free(speeds);
+    return st;
+}
+
 gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *speeds,
                           const gnti_placement *from, gnti_moves *moved)
 {
     gnt_status st = GNT_OK;
     gnti_comm *c = job->processes;
+    double *probed = NULL;
 
     if (job->partition == NULL)
         return GNT_OK;
+    if (speeds == NULL)
+        GNT_TRY(probe_speeds(job, &probed));
     GNT_TRY(gnti_alloc_array(&job->place.owner, job->partition->num_chunks));
     if (job->cost == NULL)
         GNT_TRY(gnti_alloc_array(&job->cost, job->partition->num_chunks));
     if (c->rank == 0)
-        GNT_TRY(place_at_root(job, data, speeds, from, moved));
+        GNT_TRY(place_at_root(job, data, speeds != NULL ? speeds : probed, from, moved));
     GNT_TRY(gnti_comm_broadcast(c, 0, job->place.owner,
                                 (size_t)job->partition->num_chunks * sizeof *job->place.owner));
     GNT_TRY(gnti_comm_broadcast(c, 0, job->cost, (size_t)job->partition->num_chunks * sizeof *job->cost));
 done:
+    gnti_free(probed);
     return st;
 }

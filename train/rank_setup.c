@@ -238,7 +238,7 @@ static gnt_status make_rank(gnti_rank *rank, void *user)
     gnt_status st = GNT_OK;
     gnt_trainer *tr = user;
 
-    GNT_TRY(gnti_job_open_device(&tr->job, tr->ctx, rank->rank, &rank->device, &rank->owns_device));
+    GNT_TRY(gnti_job_open_device(&tr->job, rank->rank, &rank->device, &rank->owns_device));
     GNT_TRY(gnti_sync_create("bsp", rank->comm, &rank->sync));
     GNT_TRY(make_arrays(tr, rank));
     if (tr->job.partition != NULL)
