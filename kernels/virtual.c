@@ -19,6 +19,7 @@
 
 enum { MAX_SPECS = 4096, WORD_BYTES = 64 };
 #define NOISE      0.05
+#define MAX_NOISE  0.3 /* three deviations must stay below the mean */
 #define MAX_FACTOR 1e6
 
 /* Rates of an ordinary core: what a rank of speed 1 does on the virtual clock. */
@@ -99,8 +100,8 @@ static double *find_rate(const char *key, gnti_device_spec *spec)
 static gnt_status read_key(const char *key, const char *value, gnti_device_spec *spec)
 {
     gnt_status st = GNT_OK;
-    static const char *const keys[] = { "speed", "spmm",  "gemm", "mem",     "clock",    "threads",
-                                        "flops", "bytes", "slow", "latency", "bandwidth" };
+    static const char *const keys[] = { "speed", "spmm",  "gemm", "mem",     "clock",     "threads",
+                                        "flops", "bytes", "slow", "latency", "bandwidth", "noise" };
     enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
     double number = 0.0;
 
@@ -126,6 +127,13 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
         *find_rate(key, spec) = number;
     } else if (strcmp(key, "latency") == 0) {
         GNT_TRY(read_factor(key, value, &spec->latency));
+    } else if (strcmp(key, "noise") == 0) {
+        char *end = NULL;
+
+        number = strtod(value, &end);
+        GNT_CHECK(end != value && *end == 0 && number >= 0.0 && number <= MAX_NOISE, GNT_ERR_USAGE,
+                  "devices: noise '%s' is no part of the seconds from 0 to %g", value, MAX_NOISE);
+        spec->noise = number;
     } else {
         double *factor = strcmp(key, "speed") == 0  ? &spec->speed
                          : strcmp(key, "spmm") == 0 ? &spec->spmm
@@ -135,7 +143,7 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
 
         GNT_CHECK(factor != NULL, GNT_ERR_USAGE,
                   "devices: unknown key '%s'%s%s (there are speed, spmm, gemm, mem, clock, threads, flops, "
-                  "bytes, latency, bandwidth, slow)",
+                  "bytes, latency, bandwidth, noise, slow)",
                   key, near != NULL ? ", did you mean " : "", near != NULL ? near : "");
         GNT_TRY(read_factor(key, value, factor));
     }
@@ -165,7 +173,7 @@ static gnt_status read_spec(const char *text, gnti_device_spec *spec, const char
     char word[WORD_BYTES], value[WORD_BYTES];
 
     *spec = (gnti_device_spec){
-        .speed = 1.0, .spmm = 1.0, .gemm = 1.0, .flops = DEFAULT_FLOPS, .bytes = DEFAULT_BYTES
+        .speed = 1.0, .spmm = 1.0, .gemm = 1.0, .flops = DEFAULT_FLOPS, .bytes = DEFAULT_BYTES, .noise = NOISE
     };
     GNT_TRY(take_word(text, ":;", word, &text));
     GNT_CHECK(strlen(word) < sizeof spec->backend, GNT_ERR_USAGE, "devices: no backend '%s'", word);
@@ -273,7 +281,7 @@ void gnti_virtual_begin(gnti_virtual *v, const gnt_stream *s, int64_t step)
     gnti_stream_counters(s, v->before);
 }
 
-/* The mean of `ops` normal draws with mean 1 and deviation 0.05, cut at three deviations. */
+/* The mean of `ops` normal draws with mean 1, cut at three deviations. */
 static double noise(gnti_virtual *v, int64_t ops)
 {
     const uint32_t counter[4] = { (uint32_t)v->charges, (uint32_t)(v->charges >> 32), 0, 0 };
@@ -285,7 +293,7 @@ static double noise(gnti_virtual *v, int64_t ops)
     u1 = ((double)word[0] + 1.0) * 0x1p-32;
     u2 = (double)word[1] * 0x1p-32;
     z = sqrt(-2.0 * log(u1)) * cos(6.283185307179586 * u2);
-    return 1.0 + NOISE / sqrt((double)(ops > 1 ? ops : 1)) * fmax(-3.0, fmin(3.0, z));
+    return 1.0 + v->spec.noise / sqrt((double)(ops > 1 ? ops : 1)) * fmax(-3.0, fmin(3.0, z));
 }
 
 static double speed_of(const gnti_device_spec *spec, int kind)

@@ -5,10 +5,11 @@
  *   speed    of everything, 1 = this machine's share of a rank (default); spmm, gemm: of these kinds alone
  *   mem      bytes with K, M, G (1024): the allocator answers ERR_DEVICE_NOMEM beyond it
  *   clock    wall (default): a slower device is paced, it sleeps after each run for what it would have taken longer;
- *            virtual: nothing sleeps, seconds come from bytes and operations counted at run time, hidden speeds, 5 % seeded noise
+ *            virtual: nothing sleeps, seconds come from bytes and operations counted at run time, hidden speeds, seeded noise
  *   threads  of this device; flops, bytes: operations and bytes a second at speed 1 on the virtual clock
  *   latency, bandwidth  of the links to the other ranks on the virtual clock: seconds a message, bytes a second (default:
  *            messages cost nothing)
+ *   noise    of each op on the virtual clock, as a part of its seconds (default 0.05)
  *   slow     FACTOR@STEP: its speed changes at a step, for tests ("slow=4@20")
  * Planners never see these numbers: they see elapsed seconds.
  */
@@ -25,6 +26,7 @@ typedef struct gnti_device_spec {
     int32_t threads;           /* 0: cores / ranks */
     double flops, bytes;       /* per second at speed 1 */
     double latency, bandwidth; /* of its links; bandwidth 0: messages cost nothing but the latency */
+    double noise;              /* normal deviation of an op's seconds over their mean */
     double slow_factor;        /* 0: never */
     int64_t slow_step;
 } gnti_device_spec;

@@ -8,8 +8,9 @@
 
 #include <string.h>
 
-#define ALARM_RATIO 1.5
-#define DRIFT_RATIO 1.15
+#define ALARM_RATIO  1.5
+#define DRIFT_RATIO  1.15
+#define REFINE_RATIO 1.03
 enum { ALARM_EPOCHS = 2, REST_EPOCHS = 2 };
 
 gnt_status gnti_drift_create(int32_t num_devices, gnti_drift **out)
@@ -86,6 +87,30 @@ static double window_ratio(const gnti_drift *b, const double *work)
     return sum > 0.0 ? most * count / sum : 1.0;
 }
 
+/* Mean seconds of the epochs of an alarm, the newest ones. */
+static double alarmed(const gnti_drift *b, int32_t device)
+{
+    double sum = 0.0;
+
+    for (int32_t i = 1; i <= ALARM_EPOCHS; i++) {
+        const int32_t row = (b->next - i + GNTI_DRIFT_WINDOW) % GNTI_DRIFT_WINDOW;
+
+        sum += b->seconds[(int64_t)row * b->num_devices + device];
+    }
+    return sum / ALARM_EPOCHS;
+}
+
+/* Speeds of the newest window, or of the alarm's epochs: the rest of the window is of another time. */
+static void take_speeds(gnti_drift *b, const double *work)
+{
+    for (int32_t d = 0; d < b->num_devices; d++) {
+        const double took = b->alarms >= ALARM_EPOCHS ? alarmed(b, d) : median(b, d);
+
+        if (work[d] > 0.0 && took > 0.0)
+            b->speed[d] = work[d] / took;
+    }
+}
+
 void gnti_drift_observe(gnti_drift *b, const double *seconds, const double *work, bool *move)
 {
     const bool alarm = ratio(seconds, work, b->num_devices) > ALARM_RATIO;
@@ -99,19 +124,16 @@ void gnti_drift_observe(gnti_drift *b, const double *seconds, const double *work
     b->next = (b->next + 1) % GNTI_DRIFT_WINDOW;
     b->filled += b->filled < GNTI_DRIFT_WINDOW;
     b->alarms = alarm ? b->alarms + 1 : 0;
-    if (b->alarms >= ALARM_EPOCHS)
+    if (b->alarms >= ALARM_EPOCHS) {
         *move = true;
-    else if (b->filled == GNTI_DRIFT_WINDOW && window_ratio(b, work) > DRIFT_RATIO)
-        *move = true;
+    } else if (b->filled == GNTI_DRIFT_WINDOW) {
+        *move = window_ratio(b, work) > (b->refine ? REFINE_RATIO : DRIFT_RATIO);
+        b->refine = false;
+    }
     if (!*move)
         return;
-    for (int32_t d = 0; d < b->num_devices;
-         d++) { /* the newest epoch when alarmed: the window is of another time */
-        const double took = b->alarms >= ALARM_EPOCHS ? seconds[d] : median(b, d);
-
-        if (work[d] > 0.0 && took > 0.0)
-            b->speed[d] = work[d] / took;
-    }
+    take_speeds(b, work);
+    b->refine = b->alarms >= ALARM_EPOCHS;
     b->filled = b->next = b->alarms = 0;
     b->rest = REST_EPOCHS;
 }

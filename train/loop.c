@@ -221,6 +221,7 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
     GNT_TRY(run_epoch(tr, &s));
     if (!s.complete)
         GNT_TRY(stop_here(tr));
+    GNT_TRY(gnti_trainer_time_ranks(tr));
     GNT_TRY(gnti_trainer_evaluate(tr, &s));
     fill_stats(tr, &s);
     memset(tr->sums, 0, (size_t)tr->num_members * sizeof *tr->sums);

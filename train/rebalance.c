@@ -18,34 +18,24 @@ gnt_status gnti_trainer_watch(gnt_trainer *tr)
     const int32_t size = tr->job.place.size;
 
     gnti_drift_free(&tr->drift);
-    gnti_free(tr->rank_seconds);
     gnti_free(tr->rank_work);
-    tr->rank_seconds = tr->rank_work = NULL;
+    tr->rank_work = NULL;
     if (size == 1 || tr->config.balance != 0)
         return GNT_OK;
-    GNT_TRY(gnti_alloc_array(&tr->rank_seconds, size));
     GNT_TRY(gnti_alloc_array(&tr->rank_work, size));
     GNT_TRY(gnti_drift_create(size, &tr->drift));
 done:
     return st;
 }
 
-/* Every process gets the seconds of all ranks, and counts what they own. */
-static gnt_status collect(gnt_trainer *tr)
+/* Predicted seconds of what each rank owns. */
+static void add_work(gnt_trainer *tr)
 {
-    gnt_status st = GNT_OK;
     const gnti_placement *place = &tr->job.place;
-    const gnti_all_reduce_args sum = { tr->rank_seconds, place->size, GNT_F64, GNTI_COMM_SUM };
 
-    memset(tr->rank_seconds, 0, (size_t)place->size * sizeof *tr->rank_seconds);
     memset(tr->rank_work, 0, (size_t)place->size * sizeof *tr->rank_work);
-    for (int32_t i = 0; i < place->num_local; i++)
-        tr->rank_seconds[place->first + i] = gnti_ranks_at(tr->ranks, i)->seconds;
     for (int32_t k = 0; k < tr->job.partition->num_chunks; k++)
         tr->rank_work[place->owner[k]] += tr->job.cost[k];
-    GNT_TRY(gnti_comm_all_reduce(tr->job.processes, &sum));
-done:
-    return st;
 }
 
 /* Whether what is won until the end pays for the move. */
@@ -85,7 +75,7 @@ gnt_status gnti_trainer_rebalance(gnt_trainer *tr)
 
     if (tr->drift == NULL || gnti_trainer_is_complete(tr))
         return GNT_OK;
-    GNT_TRY(collect(tr));
+    add_work(tr);
     gnti_drift_observe(tr->drift, tr->rank_seconds, tr->rank_work, &move);
     move = move && pays(tr);
     GNT_TRY(gnti_trainer_share_flag(tr, &move)); /* setup seconds differ by process */

@@ -26,6 +26,7 @@ static gnt_status make_new_ranks(gnt_trainer *tr, bool same_devices)
     tr->ranks = NULL;
     GNT_TRY(gnti_trainer_make_ranks(tr, same_devices ? old : NULL));
     GNT_TRY(gnti_trainer_write_state(tr, &state));
+    GNT_TRY(gnti_trainer_count_ranks(tr)); /* last: it cannot be undone */
     gnti_ranks_free(&old);
 done:
     if (old != NULL) {

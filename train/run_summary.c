@@ -66,6 +66,7 @@ static gnt_status put_common(const gnt_trainer *tr, const char *outcome, const c
     GNT_TRY(gnti_json_set_number(o, "epoch_seconds_median", median_seconds(tr)));
     GNT_TRY(gnti_json_set_int(o, "peak_bytes", (int64_t)memory.peak_bytes));
     GNT_TRY(gnti_json_set_text(o, "split", tr->prepared.split->name));
+    GNT_TRY(gnti_trainer_put_ranks(tr, o));
 done:
     return st;
 }

@@ -152,6 +152,7 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     GNT_TRY(gnti_trainer_share_choices(tr));
     GNT_TRY(gnti_job_place(&tr->job, data, NULL, NULL, NULL));
     GNT_TRY(gnti_trainer_make_ranks(tr, NULL));
+    GNT_TRY(gnti_trainer_count_ranks(tr));
     GNT_TRY(gnti_trainer_watch(tr));
     GNT_TRY(start_run(tr, found));
     *out = tr;
@@ -176,6 +177,7 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_job_close(&tr->job);
     gnti_drift_free(&tr->drift);
     gnti_free(tr->rank_seconds);
+    gnti_free(tr->rank_counts);
     gnti_free(tr->rank_work);
     gnti_run_free(&tr->run);
     gnti_prepared_free(&tr->prepared);

@@ -40,11 +40,13 @@ struct gnt_trainer {
 
     gnti_job job;
     gnti_ranks *ranks;
-    gnti_drift *drift;                /* NULL: chunks stay where they are */
-    double *rank_seconds, *rank_work; /* (size) of the newest epoch; with drift */
-    double setup_seconds;             /* that making the ranks took */
-    gnti_rank *lead;                  /* the first of this process: weights are the same on all of them */
-    char *choices;                    /* of the checkpoint or of this run's planning */
+    gnti_drift *drift;    /* NULL: chunks stay where they are */
+    double *rank_seconds; /* (size) of compute in the newest epoch; with a partition */
+    int64_t *rank_counts; /* (size, 3) rows, arcs, halo rows; with a partition */
+    double *rank_work;    /* (size) predicted; with drift */
+    double setup_seconds; /* that making the ranks took */
+    gnti_rank *lead;      /* the first of this process: weights are the same on all of them */
+    char *choices;        /* of the checkpoint or of this run's planning */
 
     uint64_t *seeds;       /* (M) */
     uint8_t *live;         /* (M) who trains in this epoch */
@@ -114,6 +116,12 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
  * Every process calls them. */
 gnt_status gnti_trainer_watch(gnt_trainer *tr);
 gnt_status gnti_trainer_rebalance(gnt_trainer *tr);
+
+/* rank_table.c: counts what the ranks own when they are made; their seconds after an epoch; both, as summary.json has them.
+ * The first two are for every process. */
+gnt_status gnti_trainer_count_ranks(gnt_trainer *tr);
+gnt_status gnti_trainer_time_ranks(gnt_trainer *tr);
+gnt_status gnti_trainer_put_ranks(const gnt_trainer *tr, gnti_json *o);
 
 /* trace_file.c: once, after the first epochs. Every process calls it. */
 gnt_status gnti_trainer_write_trace(gnt_trainer *tr);

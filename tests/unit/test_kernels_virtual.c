@@ -58,6 +58,7 @@ static void bad_texts(void **state)
                 { "cpu:latency=1e-5", "clock=virtual" },
                 { "cpu:bandwidth=1e9", "clock=virtual" },
                 { "cpu:clock=virtual,bandwidth=0", "no rate" },
+                { "cpu:clock=virtual,noise=0.5", "from 0 to" },
                 { "cpu:", "expected" },
                 { ";", "expected" },
                 { "cpu:clock=virtual;cpu", "different clocks" } };
@@ -115,6 +116,45 @@ static void virtual_clock_charges_work(void **state)
                 0.04);
 }
 
+/* Each op has a noise of its own: a stretch of 16 shows a quarter of it. Without noise seconds are those of the rates. */
+static void noise_is_that_of_ops(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t calls;
+        double least, most;
+    } cases[] = { { "cpu:clock=virtual,bytes=1e9", 1, 0.040, 0.060 },
+                  { "cpu:clock=virtual,bytes=1e9", 16, 0.010, 0.015 },
+                  { "cpu:clock=virtual,bytes=1e9,noise=0.2", 1, 0.16, 0.24 },
+                  { "cpu:clock=virtual,bytes=1e9,noise=0", 1, 0.0, 1e-15 } };
+    enum { TIMES = 400 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gnti_device_spec *specs = NULL;
+        gnti_virtual *v = NULL;
+        gnti_stream_head stream = { 0 };
+        int32_t count = 0;
+        double squares = 0.0;
+
+        gnt_assert_ok(gnti_device_specs_parse(cases[i].text, &specs, &count));
+        gnt_assert_ok(gnti_virtual_create(&specs[0], 11, &v));
+        for (int t = 0; t < TIMES; t++) {
+            double seconds;
+
+            gnti_virtual_begin(v, (const gnt_stream *)(const void *)&stream, 0);
+            stream.counters[GNTI_OP_MAP].bytes += 1e9;
+            stream.counters[GNTI_OP_MAP].calls += cases[i].calls;
+            gnti_virtual_end(v, (const gnt_stream *)(const void *)&stream);
+            seconds = gnti_virtual_take_seconds(v);
+            squares += (seconds - 1.0) * (seconds - 1.0) / TIMES;
+        }
+        assert_true(sqrt(squares) >= cases[i].least && sqrt(squares) <= cases[i].most);
+        gnti_virtual_free(&v);
+        gnti_free(specs);
+    }
+}
+
 static void paced_device_takes_longer(void **state)
 {
     gnti_device_spec *specs = NULL;
@@ -138,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(numbers_and_lists), cmocka_unit_test(bad_texts),
                                         cmocka_unit_test(virtual_clock_charges_work),
+                                        cmocka_unit_test(noise_is_that_of_ops),
                                         cmocka_unit_test(paced_device_takes_longer) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,31 @@ static void drift_is_answered_and_idle_devices_have_no_say(void **state)
     gnti_drift_free(&b);
 }
 
+/* Two epochs tell speeds roughly, so what an alarm has moved is looked at once more, more closely, and only once. */
+static void an_alarm_is_followed_by_one_closer_look(void **state)
+{
+    const double work[DEVICES] = { 1.0, 1.0, 1.0, 1.0 }, slow[DEVICES] = { 1.0, 1.0, 4.0, 1.0 },
+                 later[DEVICES] = { 1.0, 1.06, 1.0, 1.0 };
+    gnti_drift *b = NULL;
+    bool move = false;
+    int moves = 0, at = 0;
+
+    (void)state;
+    gnt_assert_ok(gnti_drift_create(DEVICES, &b));
+    gnti_drift_observe(b, slow, work, &move);
+    assert_false(move);
+    gnti_drift_observe(b, slow, work, &move);
+    assert_true(move && b->speed[2] == 0.25);
+    for (int e = 1; e <= 100; e++) {
+        gnti_drift_observe(b, later, work, &move);
+        at = move ? e : at;
+        moves += move;
+    }
+    assert_int_equal(moves, 1);
+    assert_int_equal(at, 2 + GNTI_DRIFT_WINDOW); /* rest, then a whole window */
+    gnti_drift_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +140,7 @@ int main(void)
         cmocka_unit_test(one_late_epoch_moves_nothing),
         cmocka_unit_test(slow_device_is_answered),
         cmocka_unit_test(drift_is_answered_and_idle_devices_have_no_say),
+        cmocka_unit_test(an_alarm_is_followed_by_one_closer_look),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
