@@ -256,6 +256,23 @@ done:
     return st;
 }
 
+/* Halo rows are known only once a graph is cut: a number for several ranks would be a guess. */
+static gnt_status check_devices(const gnt_trainer_config *c)
+{
+    gnt_status st = GNT_OK;
+    gnti_device_spec *specs = NULL;
+    int32_t num = 0;
+
+    GNT_TRY(gnti_device_specs_parse(c->devices, &specs, &num));
+    GNT_CHECK(num == 1 && c->partition == NULL && c->chunks == 0 && c->trace == NULL, GNT_ERR_UNSUPPORTED,
+              "an estimate is of one device on the whole graph: leave --devices, --partition, --chunks and "
+              "--trace out; "
+              "each of P ranks holds about a P-th of it and its halo rows, which 'gnntrain partition' tells");
+done:
+    gnti_free(specs);
+    return st;
+}
+
 gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
                          gntx_json **out)
 {
@@ -268,6 +285,7 @@ gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_tr
     GNT_CHECK(model != NULL && data != NULL && out != NULL, GNT_ERR_ARG,
               "model, dataset and out must not be NULL");
     GNT_TRY(gnti_config_copy(config, &e.config));
+    GNT_TRY(check_devices(&e.config));
     GNT_TRY(gnti_check_fit(model, data, true));
     gnti_dataset_get_header(data, &e.facts);
     GNT_TRY(count_batch(&e));
