@@ -164,6 +164,8 @@ gnt_status gnti_source_rows_make(const gnti_source_data *data, const int64_t *no
 
     GNT_TRY(gnti_source_rows_gather(data, nodes, num_nodes, &made));
     GNT_TRY(gnti_operator_induced(data->graph, nodes, num_nodes, &made.op));
+    for (int64_t i = 0; data->ids != NULL && i < num_nodes; i++)
+        made.op->owned_ids[i] = data->ids[made.op->owned_ids[i]];
     GNT_TRY(gnti_alloc_array(&made.adj, data->num_adjs));
     for (int32_t l = 0; l < data->num_adjs; l++)
         made.adj[l] = made.op;

@@ -26,6 +26,8 @@ typedef struct gnti_source_data {
     const float *weight;  /* (N) loss weights, 0: not in the loss */
     const int64_t *nodes; /* ascending: training sees only their induced subgraph (inductive); NULL: all */
     int64_t num_nodes;
+    const int64_t
+        *ids; /* (N) rows of the imported dataset, by which random numbers go; NULL: the rows themselves */
     int32_t num_adjs; /* operators that a batch binds, one a layer */
 } gnti_source_data;
 

@@ -49,6 +49,7 @@ static gnt_status make_whole(full_source *f, const gnti_source_data *data)
     gnt_status st = GNT_OK;
 
     GNT_TRY(gnti_operator_create(data->graph, &f->op));
+    f->op->src_ids = data->ids;
     f->head.whole = f->op;
     GNT_TRY(gnti_alloc_array(&f->adj, data->num_adjs));
     for (int32_t l = 0; l < data->num_adjs; l++)

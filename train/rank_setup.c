@@ -141,16 +141,18 @@ static gnt_status make_source(const gnt_trainer *tr, gnti_rank *rank)
     gnt_status st = GNT_OK;
     const gnt_dataset *d = tr->data;
     const gnti_split *split = tr->prepared.split;
-    const gnti_source_data data = { .graph = d->graph,
-                                    .x = &tr->prepared.features.x,
-                                    .labels = d->y.class_of,
-                                    .target = d->y.rows,
-                                    .num_classes = d->y.num_classes,
-                                    .weight = tr->prepared.weight,
-                                    .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
-                                    .num_nodes = split->num_nodes[GNTI_TRAIN],
-                                    .num_adjs = gnt_model_num_layers(tr->model) };
+    gnti_source_data data = { .graph = d->graph,
+                              .x = &tr->prepared.features.x,
+                              .labels = d->y.class_of,
+                              .target = d->y.rows,
+                              .num_classes = d->y.num_classes,
+                              .weight = tr->prepared.weight,
+                              .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
+                              .num_nodes = split->num_nodes[GNTI_TRAIN],
+                              .num_adjs = gnt_model_num_layers(tr->model) };
 
+    if (rank->rows == NULL)
+        GNT_TRY(gnti_dataset_get_origin(d, &data.ids));
     if (rank->rows != NULL)
         GNT_TRY(make_part_source(tr, rank));
     else if (tr->config.source == GNTI_SOURCE_WORD_CLUSTERS)

@@ -61,6 +61,16 @@ err_has "this runs as one"
 ranks 2 2 train g.h5 --devices 3
 err_has "3 devices" "2 ranks"
 
+# stored in another order, dropout draws the same numbers on one device too
+run 0 partition g.h5 --chunks 8 --rewrite sorted.h5 -q
+run 0 train g.h5 --dropout 0.5 --epochs 5 --seed 2 --run plain -q
+run 0 train sorted.h5 --dropout 0.5 --epochs 5 --seed 2 --run sorted -q
+python3 - <<'PYTHON' || fail "another order gives another curve"
+import json, sys
+a, b = ([json.loads(line)["train_loss"] for line in open(f"{run}/metrics.jsonl")] for run in ("plain", "sorted"))
+sys.exit(max(abs(x - y) for x, y in zip(a, b)) > 1e-5 * max(a))
+PYTHON
+
 # a graph that streams through: cut, stored in chunk order, each process reads its own rows
 run 0 generate rmat --scale 12 --features 32 --classes 8 -o rmat.h5 -q
 run 0 partition rmat.h5 --method ldg --rewrite rmat.k.h5 -o rmat.part.h5 -q
