@@ -41,13 +41,14 @@ static void say_stopped(const cli_call *call, const cli_setup *s, int64_t epoch)
 {
     const char *reason = cli_stop_reason();
 
+    if (reason == NULL)
+        reason = s->trainer->time_limit > 0.0 ? "the time limit" : "a signal to another rank";
     if (s->trainer->run != NULL)
         cli_say("stopped by %s after epoch %lld, checkpoint written: run the same line again to go on (run "
                 "folder '%s')",
-                reason == NULL ? "the time limit" : reason, (long long)epoch, s->trainer->run);
+                reason, (long long)epoch, s->trainer->run);
     else
-        cli_say("stopped by %s after epoch %lld; without --run nothing was kept",
-                reason == NULL ? "the time limit" : reason, (long long)epoch);
+        cli_say("stopped by %s after epoch %lld; without --run nothing was kept", reason, (long long)epoch);
     (void)call;
 }
 

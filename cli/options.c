@@ -123,8 +123,10 @@ static gnt_status unknown_option(const cli_call *call, const char *what, const c
         if (o->kind != GNT_OPTION_KIND_END)
             names[count++] = o->name;
     nearest = gntx_name_nearest(names, count, name);
-    return gntx_fail(GNT_ERR_USAGE, "unknown %s%s%s%s", what, nearest == NULL ? "" : ", did you mean --",
-                     nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?");
+    return gntx_fail(
+        GNT_ERR_USAGE, "unknown %s%s%s%s%s", what, nearest == NULL ? "" : ", did you mean --",
+        nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?",
+        strstr(call->verb->arguments, "-- train") == NULL ? "" : "; options of train stand behind --");
 }
 
 static const char *long_name_of(char letter)

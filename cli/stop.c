@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signals: the first of SIGINT, SIGTERM, SIGUSR1, SIGUSR2 asks the trainer to stop, save and end; a later one ends the
  * process at once. Batch systems send their signal several times within milliseconds, so repeats within a quarter of a
- * second belong to the first. Handlers only set flags, read a clock and leave: all of it allowed there.
+ * second belong to the first. Handlers only set flags, read a clock and leave: all of it allowed there. They stay behind the
+ * last epoch too: all ranks stop when the signal reaches one, and it may reach another that is just leaving.
  */
 #include "cli/cli.h"
 
@@ -17,7 +18,6 @@ enum { NUM_SIGNALS = 4 };
 static _Atomic(gnt_trainer *) g_trainer;
 static atomic_int g_first_signal;
 static atomic_llong g_first_at; /* milliseconds */
-static struct sigaction g_before[NUM_SIGNALS];
 
 static long long now_ms(void)
 {
@@ -53,13 +53,11 @@ void cli_stop_begin(gnt_trainer *tr)
     atomic_store(&g_first_at, now_ms());
     atomic_store(&g_trainer, tr);
     for (int i = 0; i < NUM_SIGNALS; i++)
-        sigaction(signals[i], &action, &g_before[i]);
+        sigaction(signals[i], &action, NULL);
 }
 
 void cli_stop_end(void)
 {
-    for (int i = 0; i < NUM_SIGNALS; i++)
-        sigaction(signals[i], &g_before[i], NULL);
     atomic_store(&g_trainer, NULL);
 }
 

@@ -5,8 +5,8 @@
 #   tools/install-deps.sh [--no-install] [build] [check] [dev]
 #
 # build: to build and run; check: the gate and the tests besides; dev: sanitizers with clang, fuzzing, coverage.
-# Each row of the list is a Debian package and a probe: a program, a pkg-config module, a Python module, a C header or a
-# file. Only what fails its probe counts as missing, so a machine that has it from elsewhere is left alone.
+# Each row of the list is a Debian package and a probe: a program, a pkg-config module, a Python module, a C header, a
+# file or a pattern of files. Only what fails its probe counts as missing, so a machine that has it from elsewhere is left alone.
 set -euo pipefail
 
 packages='
@@ -27,6 +27,12 @@ build  libssl-dev              module:libcrypto
 check  libcmocka-dev           module:cmocka
 check  libopenmpi-dev          module:ompi-c
 check  openmpi-bin             program:mpirun
+check  slurmctld               program:slurmctld
+check  slurmd                  program:slurmd
+check  slurm-client            program:sbatch
+check  slurm-wlm-basic-plugins glob:/usr/lib/*/slurm-wlm/select_cons_tres.so
+check  munge                   program:munged
+check  libpmix-dev             glob:/usr/lib/*/pmix*/lib/libpmix.so
 check  git                     program:git
 check  g++                     program:g++
 check  clang-format            program:clang-format
@@ -62,11 +68,12 @@ python=${GNT_PYTHON:-$([ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo 
 has() { # PROBE
     local what=${1#*:}
     case $1 in
-    program:*) command -v "$what" >/dev/null ;;
+    program:*) PATH=$PATH:/usr/sbin:/sbin command -v "$what" >/dev/null ;;
     module:*) pkg-config --exists "$what" 2>/dev/null ;;
     python:*) "$python" -c "import $what" 2>/dev/null ;;
     header:*) echo "#include <$what>" | cc -E -x c - >/dev/null 2>&1 ;;
     file:*) [ -e "$what" ] ;;
+    glob:*) compgen -G "$what" >/dev/null ;;
     esac
 }
 
