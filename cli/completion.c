@@ -32,6 +32,7 @@ void cli_print_completion(void)
     printf("# bash completion of gnntrain %s\n_gnntrain()\n{\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
            "verb=${COMP_WORDS[1]} words=''\n"
+           "    [[ \" ${COMP_WORDS[*]:0:COMP_CWORD} \" != *' -- train '* ]] || verb=train # what a job runs\n"
            "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words='",
            gnt_version());
     for (int i = 0; i < cli_num_verbs; i++)

@@ -23,7 +23,7 @@ while read -r verb; do
     cp out help
     sed -n '/^Examples$/,/^$/s/^  gnntrain //p' help >examples
     while read -r example; do
-        eval "run 0 $example --print-config"
+        eval "run 0 ${example/ / --print-config }"
     done <examples
     run 0 "$verb" -h
     cmp -s out help || fail "-h differs from --help"
