@@ -36,7 +36,7 @@ fi
 next_launch() { [ "$ranks" -lt 2 ] || launch=(mpirun -n $((2 + RANDOM % (ranks - 1)))); }
 # The process to kill: the run itself, or any one of its ranks (none before mpirun has started them).
 victim() { # PROCESS
-    if [ "$ranks" -lt 2 ]; then echo "$1"; else pgrep -P "$1" -f gnntrain | shuf -n 1; fi
+    if [ "$ranks" -lt 2 ]; then echo "$1"; else (pgrep -P "$1" -f gnntrain || true) | shuf -n 1; fi
 }
 # Every process of a broken job ends by itself.
 gone() { # PROCESS
