@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of all backends as facts, for the command. A backend without hardware lists none, which is no error. */
+/* The devices of all backends as facts, for the command, and how fast those of a run are. A backend without hardware lists none,
+ * which is no error.
+ */
 #include <gnntrain/experimental.h>
 
 #include "base/json.h"
-#include "kernels/backend.h"
+#include "base/alloc.h"
+#include "base/team.h"
+#include "base/text.h"
+#include "kernels/profile.h"
 
 enum { MAX_DEVICES = 64 };
 
@@ -43,5 +48,74 @@ gnt_status gntx_devices(gntx_json **out)
     facts = NULL;
 done:
     gnti_json_free(&facts);
+    return st;
+}
+
+static gnt_status add_profile(const gnti_device_spec *spec, const gnti_profile *profile, double slowest,
+                              int32_t number, gnti_json *list)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *item = NULL;
+
+    GNT_TRY(gnti_json_append_object(list, &item));
+    GNT_TRY(gnti_json_set_int(item, "device", number));
+    GNT_TRY(gnti_json_set_text(item, "backend", spec->backend));
+    GNT_TRY(gnti_json_set_number(item, "spmm_seconds", profile->spmm_seconds));
+    GNT_TRY(gnti_json_set_number(item, "gemm_seconds", profile->gemm_seconds));
+    GNT_TRY(gnti_json_set_number(item, "speed", profile->speed / slowest));
+    if (spec->memory > 0)
+        GNT_TRY(gnti_json_set_int(item, "memory_bytes", (int64_t)spec->memory));
+done:
+    return st;
+}
+
+static gnt_status make_facts(const gnti_device_spec *specs, const gnti_profile *profiles, int32_t count,
+                             gnti_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *facts = NULL, *list = NULL;
+    gnti_text t = { 0 };
+    char *shares = NULL;
+    double slowest = profiles[0].speed;
+
+    for (int32_t i = 1; i < count; i++)
+        slowest = profiles[i].speed < slowest ? profiles[i].speed : slowest;
+    for (int32_t i = 0; i < count; i++)
+        gnti_text_printf(&t, "%s%.3g", i > 0 ? ":" : "", profiles[i].speed / slowest);
+    GNT_TRY(gnti_text_take(&t, &shares));
+    GNT_TRY(gnti_json_create_object(&facts));
+    GNT_TRY(gnti_json_set_array(facts, "devices", &list));
+    for (int32_t i = 0; i < count; i++)
+        GNT_TRY(add_profile(&specs[i], &profiles[i], slowest, i, list));
+    GNT_TRY(gnti_json_set_text(facts, "shares", shares));
+    *out = facts;
+    facts = NULL;
+done:
+    gnti_json_free(&facts);
+    gnti_text_free(&t);
+    gnti_free(shares);
+    return st;
+}
+
+gnt_status gntx_devices_profile(const char *devices, gntx_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_device_spec *specs = NULL;
+    gnti_profile *profiles = NULL;
+    gnti_device_config config = { 0 };
+    gnti_json *facts = NULL;
+    int32_t count = 0;
+
+    GNT_CHECK(out != NULL, GNT_ERR_ARG, "out must not be NULL");
+    GNT_TRY(gnti_device_specs_parse(devices, &specs, &count));
+    GNT_TRY(gnti_alloc_array(&profiles, count));
+    GNT_TRY(gnti_team_threads(0, count, &config.num_threads)); /* as ranks of one process have them */
+    for (int32_t i = 0; i < count; i++)
+        GNT_TRY(gnti_device_profile(&specs[i], &config, (uint64_t)i, &profiles[i]));
+    GNT_TRY(make_facts(specs, profiles, count, &facts));
+    *out = (gntx_json *)facts;
+done:
+    gnti_free(specs);
+    gnti_free(profiles);
     return st;
 }

@@ -196,6 +196,10 @@ GNT_API int32_t gntx_context_rank(const gnt_context *ctx);
 GNT_API int32_t gntx_context_num_processes(const gnt_context *ctx);
 /* Backends and devices: {"devices": [{"name", "kind", "total_bytes", "free_bytes", "threads", "isa"}]}. */
 GNT_API gnt_status gntx_devices(gntx_json **out);
+/* Measures the devices of a text (gnt_trainer_config.devices; NULL: one) with a short sparse and dense product each, one after
+ * the other: {"devices": [{"device", "backend", "spmm_seconds", "gemm_seconds", "speed", "memory_bytes"}], "shares": "4:2:1"};
+ * speed 1 is the slowest's, memory_bytes is there where it is limited. */
+GNT_API gnt_status gntx_devices_profile(const char *devices, gntx_json **out);
 
 /* ---- training, evaluation, prediction (train/) ---- */
 /* The options of gnt_trainer_config, one row a field. Texts of a config filled through the table are owned by it. */
