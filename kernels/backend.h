@@ -97,7 +97,8 @@ typedef struct gnti_buffer_head {
 typedef struct gnti_plan_head {
     const gnt_backend *backend;
     gnt_spmm_plan_args args;
-    int64_t work_rows, work_arcs; /* of the rows that the plan writes; dispatch.c counts them */
+    int64_t work_rows, work_arcs,
+        work_cols; /* rows that the plan writes, their arcs, what these read; dispatch.c counts */
 } gnti_plan_head;
 
 typedef struct gnti_op_counter {

@@ -5,6 +5,7 @@
  * bench can print rates. On a device that queues work the seconds are those of queueing; events time the work
  * itself. An op on nothing (no rows or columns) is answered here, so that backends need not think of it.
  */
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/size.h"
 #include "kernels/backend.h"
@@ -195,15 +196,41 @@ done:
     return st;
 }
 
-/* Rows that a plan writes, and their arcs. */
-static void count_work(gnti_plan_head *p)
+/* Columns not seen before in row r; seen: a bit a column. */
+static int64_t count_new(const gnt_spmm_plan_args *a, int64_t r, uint8_t *seen)
 {
+    int64_t count = 0;
+
+    for (int64_t e = a->offsets[r]; e < a->offsets[r + 1]; e++) {
+        const uint8_t bit = (uint8_t)(1u << (a->columns[e] & 7));
+
+        count += (seen[a->columns[e] >> 3] & bit) == 0;
+        seen[a->columns[e] >> 3] |= bit;
+    }
+    return count;
+}
+
+/* Rows that a plan writes, their arcs and the columns that these read: of all rows, as good as all columns. */
+static gnt_status count_work(gnti_plan_head *p)
+{
+    gnt_status st = GNT_OK;
     const gnt_spmm_plan_args *a = &p->args;
+    uint8_t *seen = NULL;
 
     p->work_rows = a->rows != NULL ? a->num_listed : a->end_row - a->first_row;
     p->work_arcs = a->rows != NULL ? 0 : a->offsets[a->end_row] - a->offsets[a->first_row];
     for (int64_t i = 0; i < a->num_listed && a->rows != NULL; i++)
         p->work_arcs += a->offsets[a->rows[i] + 1] - a->offsets[a->rows[i]];
+    p->work_cols = gnti_min_i64(a->num_cols, p->work_arcs);
+    if (p->work_rows == a->num_rows || p->work_cols == 0)
+        return GNT_OK;
+    GNT_TRY(gnti_calloc_array(&seen, a->num_cols / 8 + 1));
+    p->work_cols = 0;
+    for (int64_t i = 0; i < p->work_rows; i++)
+        p->work_cols += count_new(a, a->rows != NULL ? a->rows[i] : a->first_row + i, seen);
+done:
+    gnti_free(seen);
+    return st;
 }
 
 gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out)
@@ -213,7 +240,9 @@ gnt_status gnti_spmm_plan_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt
     GNT_TRY(need(s, BACKEND(s)->spmm_plan != NULL, "spmm"));
     GNT_TRY(gnti_check_spmm_plan(a));
     GNT_TRY(BACKEND(s)->spmm_plan(s, a, out));
-    count_work((gnti_plan_head *)(void *)*out);
+    st = count_work((gnti_plan_head *)(void *)*out);
+    if (st != GNT_OK)
+        gnti_spmm_plan_free(out);
 done:
     return st;
 }

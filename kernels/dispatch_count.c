@@ -33,9 +33,8 @@ void gnti_count_spmm(gnt_stream *s, const gnti_plan_head *plan, const gnt_spmm_a
 {
     const bool weighted = plan->args.weights != NULL || a->arc_weight != NULL;
     const gnti_cost_device dev = gnti_cost_device_default(1);
-    const gnti_cost cost =
-        gnti_cost_spmm(&dev, plan->work_rows, gnti_min_i64(plan->args.num_cols, plan->work_arcs),
-                       plan->work_arcs, a->y.members * a->y.width, weighted, gnti_dtype_bytes(a->x.dtype));
+    const gnti_cost cost = gnti_cost_spmm(&dev, plan->work_rows, plan->work_cols, plan->work_arcs,
+                                          a->y.members * a->y.width, weighted, gnti_dtype_bytes(a->x.dtype));
 
     gnti_count(s, GNTI_OP_SPMM, seconds, cost.flops, cost.bytes);
 }
