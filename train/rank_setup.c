@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+
+#include <stdio.h>
 #include "dist/part_load.h"
 
 enum { TRACE_EVENTS = 1 << 15 }; /* of a rank */
@@ -234,6 +236,19 @@ done:
     return st;
 }
 
+/* Says which device is too small, and what to change. */
+static gnt_status too_small(const gnt_trainer *tr, const gnti_rank *rank)
+{
+    char text[GNTI_ERROR_TEXT_BYTES];
+
+    snprintf(text, sizeof text, "%s", gnt_last_error());
+    return gnti_error_set(
+        GNT_ERR_DEVICE_NOMEM, __FILE__, __LINE__, __func__,
+        "device %d of %d, with %lld rows: %s: raise its mem, add a device, or take narrower layers",
+        (int)rank->rank, (int)tr->job.place.size,
+        (long long)(rank->rows != NULL ? rank->rows->num_own : tr->data->num_nodes), text);
+}
+
 /* On the rank's thread, which touches its memory first. */
 static gnt_status make_rank(gnti_rank *rank, void *user)
 {
@@ -252,6 +267,8 @@ static gnt_status make_rank(gnti_rank *rank, void *user)
     GNT_TRY(make_evaluator(tr, rank));
     GNT_TRY(make_scorer(tr, rank));
 done:
+    if (st == GNT_ERR_DEVICE_NOMEM && tr->job.place.specs[rank->rank].memory > 0)
+        st = too_small(tr, rank);
     return st;
 }
 

@@ -98,6 +98,11 @@ err_has "'loud' is no log level"
 # --json and --quiet
 run 0 devices --json
 json 'x["devices"][0]["threads"] >= 1 and x["devices"][0]["total_bytes"] > 0'
+run 0 devices --profile --devices 'cpu:clock=virtual,speed=4;cpu:clock=virtual,mem=1G' --json
+json '3.7 < x["devices"][0]["speed"] < 4.3 and x["devices"][1]["speed"] == 1 and x["devices"][1]["memory_bytes"] == 1 << 30'
+json 'x["shares"].endswith(":1")'
+run 2 devices --devices 2
+err_has "add --profile"
 GNNTRAIN_BENHC_ROUNDS=3 run 0 devices -q
 err_is ""
 echo "options: all as expected"

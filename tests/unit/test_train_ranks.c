@@ -315,6 +315,61 @@ static void test_slow_rank_is_balanced(void **state)
     train_case_free(&c);
 }
 
+/* Devices that differ are measured before the first map, so the first epoch is in balance; nothing moves later. */
+static void test_first_map_follows_the_probe(void **state)
+{
+    train_case c;
+    gnt_trainer *tr = NULL;
+    gnt_epoch_stats s = { .struct_size = sizeof s };
+    int64_t fast = 0;
+
+    (void)state;
+    train_case_make(&c, 11);
+    c.config.chunks = CHUNKS;
+    c.config.epochs = EPOCHS;
+    c.config.devices = "cpu:clock=virtual,speed=3;cpu:clock=virtual";
+    tr = train_case_trainer(&c);
+    fast = gnti_ranks_at(tr->ranks, 0)->rows->num_own;
+    assert_true(fast > 58 && fast < 77); /* 75 % of 90 rows, give or take a chunk */
+    assert_int_equal(tr->rank_counts[0], fast);
+    assert_int_equal(tr->rank_counts[0] + tr->rank_counts[3], TRAIN_CASE_NODES);
+    for (int e = 0; e < EPOCHS; e++) {
+        const double begin = *tr->lead->comm->virtual_seconds;
+
+        assert_true(gnt_trainer_next(tr, &s));
+        assert_true(s.virtual_seconds > 0.0 && s.virtual_seconds < *tr->lead->comm->virtual_seconds - begin);
+        assert_true(s.virtual_seconds == gnti_ranks_at(tr->ranks, 1)->span);
+        assert_true(tr->rank_seconds[0] > 0.0 && tr->rank_seconds[1] < 1.5 * tr->rank_seconds[0]);
+    }
+    assert_int_equal(gnti_ranks_at(tr->ranks, 0)->rows->num_own, fast);
+    gnt_trainer_free(&tr);
+    c.config.devices = "2";
+    tr = train_case_trainer(&c);
+    assert_true(gnt_trainer_next(tr, &s));
+    assert_true(isnan(s.virtual_seconds)); /* wall time */
+    gnt_trainer_free(&tr);
+    train_case_free(&c);
+}
+
+/* A device whose memory is too small for its rows is named, with what is missing. */
+static void test_small_memory_is_named(void **state)
+{
+    train_case c;
+    gnt_trainer *tr = NULL;
+
+    (void)state;
+    train_case_arrays(&c, GNT_LABELS_CLASS, 12);
+    c.text = "gcn:256, gcn"; /* its weights alone are more */
+    train_case_dataset(&c, "threads=1");
+    c.config.chunks = CHUNKS;
+    c.config.devices = "cpu;cpu:mem=8K";
+    assert_int_equal(gnt_trainer_create(c.model, c.data, &c.config, &tr), GNT_ERR_DEVICE_NOMEM);
+    gnt_assert_error_has("device 1 of 2");
+    gnt_assert_error_has("limit of 8192 bytes");
+    gnt_assert_error_has("raise its mem");
+    train_case_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +381,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_failed_resize_changes_nothing),
         cmocka_unit_test(test_slow_rank_is_balanced),
+        cmocka_unit_test(test_first_map_follows_the_probe),
+        cmocka_unit_test(test_small_memory_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
