@@ -34,9 +34,17 @@ if [ "$ranks" -gt 1 ]; then
     train+=(--partition "$work/graph.part.h5" --deterministic bitwise --wait-limit 10)
 fi
 next_launch() { [ "$ranks" -lt 2 ] || launch=(mpirun -n $((2 + RANDOM % (ranks - 1)))); }
-# The process to kill: the run itself, or any one of its ranks (none before mpirun has started them).
+# The process to kill: the run itself, or any one of its ranks. What mpirun has forked but not yet turned into a rank is none:
+# mpirun waits for it forever.
 victim() { # PROCESS
-    if [ "$ranks" -lt 2 ]; then echo "$1"; else (pgrep -P "$1" -f gnntrain || true) | shuf -n 1; fi
+    local child
+    if [ "$ranks" -lt 2 ]; then
+        echo "$1"
+        return
+    fi
+    for child in $(pgrep -P "$1" || true); do
+        [ ! "/proc/$child/exe" -ef "$gnntrain" ] || echo "$child"
+    done | shuf -n 1
 }
 # Every process of a broken job ends by itself.
 gone() { # PROCESS
