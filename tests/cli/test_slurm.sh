@@ -17,7 +17,7 @@ trap '"$cluster" stop; chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
 "$cluster" start || fail "the cluster did not start"
 eval "$("$cluster" env)"
 
-log() { tail -n 60 ./*-[0-9]*.log 2>/dev/null; squeue; }
+log() { tail -n 60 ./*-[0-9]*.log 2>/dev/null; scontrol show job; }
 until_true() { # SECONDS WHAT COMMAND...
     local end=$((SECONDS + $1)) what=$2
     shift 2
@@ -31,11 +31,8 @@ submit() { # OPTIONS... -- WORDS...: the job's number in job
     job=$(python3 -c "import json; print(json.load(open('out'))['job'])")
 }
 is_over() { [ -z "$(squeue -h -j "$job" -o %i 2>/dev/null)" ]; }
-waits() { squeue -h -j "$job" -o %T | grep -qx PENDING; }
-again() { # without the two minutes for which Slurm holds a requeued job
-    scontrol update JobId="$job" StartTime=now 2>/dev/null || true
-    grep -q "start 1 on" ./*-"$job".log
-}
+waits() { [ "$(squeue -h -j "$job" -o '%T %r')" = "PENDING BeginTime" ]; }
+has_started_again() { grep -q "start 1 on" ./*-"$job".log; }
 
 run 0 generate csbm --nodes 600 --seed 4 -o g.h5 -q
 run 0 partition g.h5 --chunks 8 -o g.part.h5 -q
@@ -50,7 +47,9 @@ scancel --signal=TERM --batch "$job"
 until_true 30 "requeued" waits
 grep -q '"stopped"' again/summary.json || { log; fail "the run was over before the signal came"; }
 grep -q "stopped with a checkpoint: requeued" again-"$job".log || { log; fail "not requeued for the checkpoint"; }
-until_true 30 "started again" again
+sleep 1 # Slurm holds the job for two minutes; at once it would take the end of the first start for that of the second
+scontrol update JobId="$job" StartTime=now
+until_true 30 "started again" has_started_again
 until_true 120 "complete" is_over
 grep -q "going on after epoch" again-"$job".log || { log; fail "the second start did not go on"; }
 grep -q "start 1 on" again-"$job".log && grep -q ": complete" again-"$job".log || { log; fail "not complete at the second start"; }
@@ -65,14 +64,15 @@ assert rows[0] == rows[1] and len(rows[0]) > 0
 P
 
 # a rank is killed: the job asks to be requeued, and a job of another size goes on from the last checkpoint
-submit --nodes 2 -- "${line[@]}" --epochs 100000 --checkpoint-every 5 --wait-limit 10 --run lost
-until_true 60 "a checkpoint" test -s lost/checkpoint.h5
-pkill -KILL -n -f -- "--run lost" || true
+lost=lost-$$ # no other process has this in its line
+submit --nodes 2 -- "${line[@]}" --epochs 100000 --checkpoint-every 5 --wait-limit 10 --run "$lost"
+until_true 60 "a checkpoint" test -s "$lost"/checkpoint.h5
+pkill -KILL -n -f -- "--run $lost" || true
 until_true 60 "requeued" waits
-grep -q "a rank was lost" lost-"$job".log || { log; fail "not requeued for the lost rank"; }
+grep -q "a rank was lost" "$lost"-"$job".log || { log; fail "not requeued for the lost rank"; }
 scancel "$job"
-done=$(($(wc -l <lost/metrics.csv) + 20))
-submit -- "${line[@]}" --epochs $done --checkpoint-every 5 --wait-limit 10 --run lost
+done=$(($(wc -l <"$lost"/metrics.csv) + 20))
+submit -- "${line[@]}" --epochs $done --checkpoint-every 5 --wait-limit 10 --run "$lost"
 until_true 60 "over" is_over
-grep -q "going on after epoch" lost-"$job".log && grep -q ": complete" lost-"$job".log || { log; fail "the smaller job did not go on"; }
+grep -q "going on after epoch" "$lost"-"$job".log && grep -q ": complete" "$lost"-"$job".log || { log; fail "the smaller job did not go on"; }
 echo "slurm: all as expected"
