@@ -207,20 +207,16 @@ GNT_API const gnt_option *gntx_trainer_options(void);
 
 /* {"compiler", "features": [text], "libraries": {"HDF5": "1.10.8", ...}}. */
 GNT_API gnt_status gntx_build_info(gntx_json **out);
-
 /* The model card of a checkpoint or run. */
 GNT_API gnt_status gntx_model_card(const char *run, gntx_json **card);
-
 /* What the run folder's summary.json holds after gnt_trainer_finish, without a run folder too. */
 GNT_API gnt_status gntx_trainer_summary(const gnt_trainer *tr, gntx_json **out);
-
 /* summary.json of a run folder or of RUN/seed-S; "outcome" is "interrupted" where it says "running" and nobody runs it. */
 GNT_API gnt_status gntx_run_facts(const char *run, gntx_json **out);
 
 /* The effective options as config.yaml text, with the origin of each; the trainer keeps it in its run folder. Call it
  * after create, before the first epoch; without it the trainer writes its own options. */
 GNT_API gnt_status gntx_trainer_set_config_text(gnt_trainer *tr, const char *yaml);
-
 /* What a resumed run starts with: epochs done, 0 for a fresh one. */
 GNT_API int64_t gntx_trainer_epochs_done(const gnt_trainer *tr);
 
