@@ -85,6 +85,8 @@ static gnt_status open_temporary(const char *path, char **temporary, int *out_fd
 
     GNT_CHECK(path[folder] != '\0' && (stat(path, &old) != 0 || !S_ISDIR(old.st_mode)), GNT_ERR_OUTPUT,
               "'%s' is a folder, a file name is needed", path);
+    GNT_CHECK(stat(path, &old) != 0 || S_ISREG(old.st_mode), GNT_ERR_OUTPUT,
+              "'%s' is a device or a pipe, which a file would replace: name a file", path);
     GNT_TRY(gnti_alloc_array(&name, (int64_t)bytes));
     do {
         snprintf(name, bytes, "%.*s.%s.%ld-%lld", folder, path, path + folder, (long)getpid(),

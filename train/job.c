@@ -126,7 +126,8 @@ gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **
     const gnti_device_spec *spec = &job->place.specs[rank];
     gnti_device_config config;
 
-    *owns = job->place.size > 1 || spec->memory > 0 || spec->threads > 0;
+    *owns =
+        job->place.size > 1 || spec->memory > 0 || spec->threads > 0 || strcmp(spec->backend, "auto") != 0;
     if (!*owns) {
         *out = gnti_context_device(job->ctx);
         return GNT_OK;

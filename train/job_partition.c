@@ -209,7 +209,7 @@ gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const
               "trace '%s' shows ranks and this run has none: give --devices, --partition or --chunks too",
               config->trace);
     GNT_CHECK(job->partition == NULL || job->place.size <= job->partition->num_chunks, GNT_ERR_USAGE,
-              "%d devices but only %d chunks: use fewer devices, or gnntrain partition --chunks %d",
+              "%d devices but only %d chunks: use fewer devices, or a cut of more chunks (--chunks %d)",
               (int)job->place.size, (int)job->partition->num_chunks, (int)job->place.size);
 done:
     gnti_free(kept);

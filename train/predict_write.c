@@ -36,16 +36,24 @@ done:
     return st;
 }
 
-static gnt_status write_id(gnti_file_writer *w, const gnt_dataset *data, int64_t node, bool quoted)
+/* The id of an output row: the user's, or the row itself, which is that of the imported dataset whatever the file's order. */
+static int64_t id_of(const gnti_predict_table *t, int64_t row)
+{
+    return t->data->id != NULL ? t->data->id[node_of(t, row)] : row;
+}
+
+static gnt_status write_id(gnti_file_writer *w, const gnti_predict_table *t, int64_t row, bool quoted)
 {
     gnt_status st = GNT_OK;
+    const gnt_dataset *data = t->data;
+    const int64_t node = node_of(t, row);
 
     if (data->id_text != NULL && quoted)
         GNT_TRY(write_field(w, data->id_text[node]));
     else if (data->id_text != NULL)
         GNT_TRY(gnti_file_writer_printf(w, "%s", data->id_text[node]));
     else
-        GNT_TRY(gnti_file_writer_printf(w, "%lld", (long long)(data->id != NULL ? data->id[node] : node)));
+        GNT_TRY(gnti_file_writer_printf(w, "%lld", (long long)id_of(t, row)));
 done:
     return st;
 }
@@ -68,12 +76,13 @@ done:
     return st;
 }
 
-static gnt_status write_csv_row(gnti_file_writer *w, const gnti_predict_table *t, int64_t node)
+static gnt_status write_csv_row(gnti_file_writer *w, const gnti_predict_table *t, int64_t row)
 {
     gnt_status st = GNT_OK;
+    const int64_t node = node_of(t, row);
     char number[GNTI_NUMBER_BYTES];
 
-    GNT_TRY(write_id(w, t->data, node, true));
+    GNT_TRY(write_id(w, t, row, true));
     if (t->classes != NULL) {
         GNT_TRY(gnti_file_writer_write(w, ",", 1));
         if (t->class_names != NULL)
@@ -98,7 +107,7 @@ gnt_status gnti_predict_write_csv(const gnti_predict_table *t, const char *path)
     GNT_TRY(gnti_file_writer_open(path, &w));
     GNT_TRY(write_csv_head(w, t));
     for (int64_t r = 0; r < t->num_rows; r++)
-        GNT_TRY(write_csv_row(w, t, node_of(t, r)));
+        GNT_TRY(write_csv_row(w, t, r));
     GNT_TRY(gnti_file_writer_commit(&w));
 done:
     gnti_file_writer_abandon(&w);
@@ -141,7 +150,7 @@ static gnt_status write_ids_beside(const gnti_predict_table *t, const char *path
     GNT_TRY(gnti_text_take(&name, &ids));
     GNT_TRY(gnti_file_writer_open(ids, &w));
     for (int64_t r = 0; r < t->num_rows; r++) {
-        GNT_TRY(write_id(w, t->data, node_of(t, r), false));
+        GNT_TRY(write_id(w, t, r, false));
         GNT_TRY(gnti_file_writer_write(w, "\n", 1));
     }
     GNT_TRY(gnti_file_writer_commit(&w));
@@ -190,7 +199,7 @@ static gnt_status write_h5_ids(const gnti_predict_table *t, gnti_h5 *file)
     }
     GNT_TRY(gnti_alloc_array(&ids, t->num_rows));
     for (int64_t r = 0; r < t->num_rows; r++)
-        ids[r] = t->data->id != NULL ? t->data->id[node_of(t, r)] : node_of(t, r);
+        ids[r] = id_of(t, r);
     GNT_TRY(gnti_h5_write_values(file, "/id", GNTI_FILE_I64, 1, &t->num_rows, ids));
 done:
     gnti_free(texts);

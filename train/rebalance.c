@@ -85,6 +85,8 @@ gnt_status gnti_trainer_rebalance(gnt_trainer *tr)
     GNT_TRY(gnti_alloc_array(&specs, size));
     memcpy(specs, tr->job.place.specs, (size_t)size * sizeof *specs);
     GNT_TRY(gnti_trainer_move(tr, specs, size, tr->drift->speed, &moved));
+    if (moved.num_chunks == 0)
+        return GNT_OK;
     gnti_log(GNT_LOG_INFO, "train", "after epoch %lld: %d chunks moved, as measured seconds had drifted",
              (long long)tr->epoch, (int)moved.num_chunks);
     if (tr->run != NULL)

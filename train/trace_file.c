@@ -10,7 +10,23 @@
 
 #include <string.h>
 
-enum { TRACED_EPOCHS = 3 };
+enum { TRACED_EPOCHS = 3, LARGEST_TRACE = 1 << 30 };
+
+gnt_status gnti_trace_check(const char *path)
+{
+    gnt_status st = GNT_OK;
+    char *old = NULL;
+    size_t bytes = 0;
+
+    if (path == NULL || !gnti_file_exists(path))
+        return GNT_OK;
+    if (gnti_file_read_all(path, LARGEST_TRACE, &old, &bytes) != GNT_OK || bytes == 0 || old[0] != '[')
+        GNT_FAIL(GNT_ERR_USAGE, "'%s' is there and is no trace: it would be overwritten, name another file",
+                 path);
+done:
+    gnti_free(old);
+    return st;
+}
 
 /* The events of this process' ranks, without the brackets around them. */
 static gnt_status print_own(gnt_trainer *tr, char **out)

@@ -145,6 +145,8 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     GNT_TRY(gnti_prepare(data, &tr->config, &tr->prepared));
     GNT_TRY(alloc_arrays(tr));
     GNT_TRY(gnti_job_open(tr->ctx, &tr->config, &tr->job));
+    if (gnti_trainer_is_root(tr))
+        GNT_TRY(gnti_trace_check(tr->config.trace));
     GNT_TRY(gnti_job_check(&tr->job, model, data, &tr->config));
     GNT_TRY(open_run(tr));
     GNT_TRY(gnti_job_find_partition(&tr->job, data, &tr->config));

@@ -125,6 +125,8 @@ gnt_status gnti_trainer_put_ranks(const gnt_trainer *tr, gnti_json *o);
 
 /* trace_file.c: once, after the first epochs. Every process calls it. */
 gnt_status gnti_trainer_write_trace(gnt_trainer *tr);
+/* ERR_USAGE when a file of that name is something else than a trace. NULL is fine. */
+gnt_status gnti_trace_check(const char *path);
 
 /* loop.c */
 bool gnti_trainer_stopping(gnt_trainer *tr);

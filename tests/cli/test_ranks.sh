@@ -30,6 +30,18 @@ cmp one.csv eight.csv || fail "predictions differ"
 run 0 train g.h5 --epochs 3 --devices 2 --trace t.json -q
 python3 -c "import json; t = json.load(open('t.json')); assert {e['pid'] for e in t} == {0, 1}" || fail "no trace of two ranks"
 
+# nothing is overwritten by a trace but a trace, no device node by a file
+cp g.h5 kept.h5
+run 2 train g.h5 --devices 2 --epochs 1 --trace kept.h5
+err_has "is no trace"
+cmp g.h5 kept.h5 || fail "the trace has overwritten a dataset"
+run 0 train g.h5 --devices 2 --epochs 1 --trace t.json -q
+run 4 generate karate -o /dev/null
+err_has "is a device"
+[ -c /dev/null ] || fail "/dev/null was replaced"
+run 2 train g.h5 --devices abc --epochs 1
+run 2 train g.h5 --devices 1.5 --epochs 1
+
 # what does not fit is told with both numbers
 run 2 train g.h5 --devices 9 --partition g.part.h5
 err_has "9 devices but only 8 chunks"
@@ -70,6 +82,10 @@ import json, sys
 a, b = ([json.loads(line)["train_loss"] for line in open(f"{run}/metrics.jsonl")] for run in ("plain", "sorted"))
 sys.exit(max(abs(x - y) for x, y in zip(a, b)) > 1e-5 * max(a))
 PYTHON
+
+run 0 predict sorted -o sorted.csv -q
+run 0 predict plain -o plain.csv -q
+cmp sorted.csv plain.csv || fail "predictions of a dataset stored in another order have other ids"
 
 # a graph that streams through: cut, stored in chunk order, each process reads its own rows
 run 0 generate rmat --scale 12 --features 32 --classes 8 -o rmat.h5 -q
