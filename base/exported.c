@@ -231,7 +231,7 @@ gnt_status gntx_check_output(const char *output, const char *const *inputs, int 
     gnt_status st = GNT_OK;
 
     for (int i = 0; i < num_inputs; i++)
-        GNT_CHECK(inputs[i] == NULL || !gnti_file_same(output, inputs[i]), GNT_ERR_USAGE,
+        GNT_CHECK(output == NULL || inputs[i] == NULL || !gnti_file_same(output, inputs[i]), GNT_ERR_USAGE,
                   "'%s' is read and would be overwritten: give the output another name", output);
 done:
     return st;

@@ -31,6 +31,8 @@ gnt_var gnt_head_dots(gnt_tape *t, gnt_var h, gnt_var a, int64_t heads)
     char x[GNTI_SHAPE_BYTES], y[GNTI_SHAPE_BYTES];
     const gnti_value *v, *w;
     gnt_var weights;
+    int64_t width;
+    int32_t mask;
 
     if (!gnti_tape_takes(t, "head_dots", (gnt_var[]){ h, a }, 2))
         return (gnt_var){ 0 };
@@ -46,8 +48,10 @@ gnt_var gnt_head_dots(gnt_tape *t, gnt_var h, gnt_var a, int64_t heads)
                               gnti_tape_shape(t, a, y), gnti_tape_shape(t, h, x), (long long)v->width);
     if (heads == 1)
         return gnt_matmul(t, h, a);
-    weights.id = gnti_ir_value(&t->ir, 0, v->width, heads, false);
-    gnti_ir_node(&t->ir, GNTI_IR_MUL, head_mask(&t->ir, v->width, heads), a.id, weights.id);
+    width = v->width; /* new values move the old ones */
+    weights.id = gnti_ir_value(&t->ir, 0, width, heads, false);
+    mask = head_mask(&t->ir, width, heads);
+    gnti_ir_node(&t->ir, GNTI_IR_MUL, mask, a.id, weights.id);
     return gnt_matmul(t, h, weights);
 }
 
