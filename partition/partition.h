@@ -72,6 +72,10 @@ gnt_status gnti_partition_make(const gnti_graph *graph, const gnti_partition_con
  * (partition_rewrite.c). What a run makes and keeps when no partition is given. */
 gnt_status gnti_partition_make_dataset(const gnt_dataset *data, const gnti_partition_config *config,
                                        gnti_partition **out);
+/* For a run that was given none: the order that the dataset is stored in when it has as many chunks, else a cut. Of a header
+ * alone the file is read: its arcs for METIS, or as a stream (ldg) when they are many. */
+gnt_status gnti_partition_of_dataset(const gnt_dataset *data, const gnti_partition_config *config,
+                                     gnti_partition **out);
 /* partition_update.c: the old chunks refined around the nodes whose arcs have changed (touched (N)), for changes of about 1 % of the arcs: as
  * good as a fresh cut within 5 % of its volume, in a fraction of its time, and few nodes change their chunk. K and shares are the old ones. */
 gnt_status gnti_partition_update(const gnti_graph *graph, const gnti_partition *old, const uint8_t *touched,

@@ -9,9 +9,6 @@
 
 #include <string.h>
 
-/* A file with more arcs than this is cut as it streams by; up to here its arcs are read for METIS, for as long as that takes. */
-enum { CUT_IN_MEMORY_ARCS = 20000000 };
-
 /* The sum of the graph that partitions of this dataset state. */
 static gnt_status graph_sum(const gnt_dataset *data, char out[65])
 {
@@ -25,109 +22,21 @@ done:
     return st;
 }
 
-/* From the chunk of each row of the file. */
-static gnt_status from_rows(const int32_t *chunk_of_row, const int64_t *origin, int64_t num_nodes,
-                            int32_t num_chunks, const char *method, gnti_partition **out)
-{
-    gnt_status st = GNT_OK;
-    int32_t *chunk_of = NULL;
-
-    GNT_TRY(gnti_alloc_array(&chunk_of, num_nodes + 1));
-    for (int64_t r = 0; r < num_nodes; r++)
-        chunk_of[origin != NULL ? origin[r] : r] = chunk_of_row[r];
-    GNT_TRY(gnti_partition_from_vector(num_nodes, num_chunks, chunk_of, method, out));
-    chunk_of = NULL;
-done:
-    gnti_free(chunk_of);
-    return st;
-}
-
-/* The order that the file is stored in. */
-static gnt_status from_order(const gnt_dataset *data, const int64_t *origin, gnti_partition **out)
-{
-    gnt_status st = GNT_OK;
-    const gnti_chunk_order *order = &data->chunks;
-    int32_t *chunk_of_row = NULL;
-
-    GNT_TRY(gnti_alloc_array(&chunk_of_row, data->num_nodes + 1));
-    for (int32_t k = 0; k < order->num_chunks; k++)
-        for (int64_t r = order->first[k]; r < order->first[k + 1]; r++)
-            chunk_of_row[r] = k;
-    GNT_TRY(from_rows(chunk_of_row, origin, data->num_nodes, order->num_chunks, "file", out));
-done:
-    gnti_free(chunk_of_row);
-    return st;
-}
-
-static gnt_status cut_in_memory(const gnti_graph *graph, const int64_t *origin,
-                                const gnti_partition_config *how, gnti_partition **out)
-{
-    gnt_status st = GNT_OK;
-    gnti_partition *rows = NULL;
-
-    GNT_TRY(gnti_partition_make(graph, how, &rows));
-    if (origin == NULL) {
-        *out = rows;
-        rows = NULL;
-    } else {
-        GNT_TRY(from_rows(rows->chunk_of, origin, rows->num_nodes, rows->num_chunks, rows->method, out));
-    }
-done:
-    gnti_partition_free(&rows);
-    return st;
-}
-
-/* Of a dataset whose arcs are in the file. */
-static gnt_status cut_file(const gnt_dataset *data, const gnti_partition_config *how, gnti_partition **out)
-{
-    gnt_status st = GNT_OK;
-    gnti_arc_stream *stream = NULL;
-    gnti_graph *graph = NULL;
-    int64_t *origin = NULL;
-    gnti_partition_config streamed = *how;
-
-    GNT_TRY(gnti_arc_stream_open(data->path, &stream));
-    GNT_TRY(gnti_arc_stream_read_origin(stream, &origin));
-    if (data->chunks.num_chunks > 0 && (how->num_chunks == 0 || how->num_chunks == data->chunks.num_chunks)) {
-        GNT_TRY(from_order(data, origin, out));
-    } else if (gnti_arc_stream_get_facts(stream)->num_arcs <= CUT_IN_MEMORY_ARCS) {
-        GNT_TRY(gnti_arc_stream_read_graph(stream, &graph));
-        GNT_TRY(cut_in_memory(graph, origin, how, out));
-    } else {
-        streamed.method = GNTI_PART_LDG;
-        GNT_TRY(gnti_partition_stream(data->path, &streamed, out));
-    }
-done:
-    gnti_graph_free(&graph);
-    gnti_free(origin);
-    gnti_arc_stream_close(&stream);
-    return st;
-}
-
 /* Makes one and keeps it in the run folder, so that a resumed run finds it. */
 static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config,
                                  const char graph_sha256[65], const char *path)
 {
     gnt_status st = GNT_OK;
-    const int64_t *origin = NULL;
     const gnti_partition_config how = { .method = GNTI_PART_METIS,
                                         .num_chunks = (int32_t)config->chunks,
                                         .tolerance = 1.05 };
 
-    if (data->header == NULL)
-        GNT_TRY(gnti_dataset_get_origin(data, &origin));
-    if (data->header != NULL)
-        GNT_TRY(cut_file(data, &how, &job->partition));
-    else if (data->chunks.num_chunks > 0 &&
-             (how.num_chunks == 0 || how.num_chunks == data->chunks.num_chunks))
-        GNT_TRY(from_order(data, origin, &job->partition));
-    else
-        GNT_TRY(gnti_partition_make_dataset(data, &how, &job->partition));
+    GNT_TRY(gnti_partition_of_dataset(data, &how, &job->partition));
     memcpy(job->partition->graph_sha256, graph_sha256, sizeof job->partition->graph_sha256);
     if (path != NULL)
         GNT_TRY(gnti_partition_write(job->partition, path));
-    gnti_log(GNT_LOG_INFO, "train", "cut the graph into %d chunks%s%s", (int)job->partition->num_chunks,
-             path != NULL ? ", kept as " : "", path != NULL ? path : "");
+    gnti_log(GNT_LOG_INFO, "train", "the graph has %d chunks (%s)%s%s", (int)job->partition->num_chunks,
+             job->partition->method, path != NULL ? ", kept as " : "", path != NULL ? path : "");
 done:
     return st;
 }
