@@ -149,6 +149,21 @@ done:
     return st;
 }
 
+gnt_status gnti_reserve_bytes(char **buffer, size_t *held, size_t bytes)
+{
+    gnt_status st = GNT_OK;
+    char *fresh = NULL;
+
+    if (bytes <= *held)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(&fresh, (int64_t)bytes));
+    gnti_free(*buffer);
+    *buffer = fresh;
+    *held = bytes;
+done:
+    return st;
+}
+
 gnt_status gnti_array_grow(void **block, int64_t *capacity, int64_t need, size_t item_bytes)
 {
     gnt_status st = GNT_OK;

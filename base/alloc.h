@@ -34,6 +34,9 @@ gnt_status gnti_array_resize(void **block, int64_t count, size_t item_bytes);
     gnti_array_grow((void **)(void *)(ptr), (capacity), (need), sizeof **(ptr))
 gnt_status gnti_array_grow(void **block, int64_t *capacity, int64_t need, size_t item_bytes);
 
+/* A buffer of at least so many bytes, whose contents are not kept when it is made anew; *held is what it has. */
+gnt_status gnti_reserve_bytes(char **buffer, size_t *held, size_t bytes);
+
 /* Big zeroed buffers for tensors, on 2 MiB pages where the system grants them. */
 gnt_status gnti_pages_alloc(size_t bytes, void **out);
 void gnti_pages_free(void *pages, size_t bytes);

@@ -177,6 +177,13 @@ double gnti_comm_last_arrival(const gnti_comm *c, const gnti_comm_mail *mail, in
     return all > 0.0 && c->link_free_seconds + all > last ? c->link_free_seconds + all : last;
 }
 
+void gnti_comm_note_arrival(gnti_comm *c, double last)
+{
+    c->arrived_seconds = c->virtual_seconds != NULL ? last : gnti_clock_seconds();
+    if (c->virtual_seconds != NULL && c->link_free_seconds < last)
+        c->link_free_seconds = last;
+}
+
 void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes)
 {
     const size_t rows = shape->row_bytes > 0 ? bytes / shape->row_bytes : 0;

@@ -142,6 +142,8 @@ typedef struct gnti_comm_mail {
     size_t bytes;
 } gnti_comm_mail;
 double gnti_comm_last_arrival(const gnti_comm *c, const gnti_comm_mail *mail, int32_t count);
+/* An exchange is found complete: now, or on a virtual clock with the arrival of its last message. */
+void gnti_comm_note_arrival(gnti_comm *c, double last);
 /* Copies a whole message to where it belongs. */
 void gnti_comm_lay_down(void *receive, const gnti_comm_shape *shape, const void *message, size_t bytes);
 bool gnti_comm_is_aborted(const gnti_comm *c);

@@ -288,9 +288,7 @@ static void note_arrival(process_exchange *x)
 
     if (x->complete)
         return;
-    c->arrived_seconds = c->virtual_seconds != NULL ? last_arrival(x) : gnti_clock_seconds();
-    if (c->virtual_seconds != NULL)
-        c->link_free_seconds = fmax(c->link_free_seconds, c->arrived_seconds);
+    gnti_comm_note_arrival(c, c->virtual_seconds != NULL ? last_arrival(x) : 0.0);
     x->complete = true;
 }
 

@@ -32,21 +32,6 @@ struct gnti_halo {
     gnti_halo_counters counters;
 };
 
-static gnt_status reserve(char **buffer, size_t *held, size_t bytes)
-{
-    gnt_status st = GNT_OK;
-    char *fresh = NULL;
-
-    if (bytes <= *held)
-        return GNT_OK;
-    GNT_TRY(gnti_alloc_array(&fresh, (int64_t)bytes));
-    gnti_free(*buffer);
-    *buffer = fresh;
-    *held = bytes;
-done:
-    return st;
-}
-
 static size_t rows_bytes(int64_t rows, int64_t floats, size_t value_bytes)
 {
     return (size_t)rows * (size_t)floats * value_bytes;
@@ -67,10 +52,11 @@ gnt_status gnti_halo_create(gnti_comm *comm, const gnti_halo_plan *plan, gnti_wi
     h->wire = wire;
     h->max_floats = max_floats;
     GNT_TRY(gnti_calloc_array(&h->peers, plan->num_peers));
-    GNT_TRY(
-        reserve(&h->send, &h->send_bytes, rows_bytes(plan->send_ptr[plan->num_peers], max_floats, value)));
+    GNT_TRY(gnti_reserve_bytes(&h->send, &h->send_bytes,
+                               rows_bytes(plan->send_ptr[plan->num_peers], max_floats, value)));
     if (wire == GNTI_WIRE_BF16)
-        GNT_TRY(reserve(&h->receive, &h->receive_bytes, rows_bytes(plan->num_halo, max_floats, value)));
+        GNT_TRY(gnti_reserve_bytes(&h->receive, &h->receive_bytes,
+                                   rows_bytes(plan->num_halo, max_floats, value)));
     *out = h;
     h = NULL;
 done:
@@ -209,7 +195,7 @@ gnt_status gnti_halo_start(gnti_halo *h, const gnti_halo_rows *rows, bool raw)
               (long long)rows->floats, (long long)rows->row_stride);
     h->rows = *rows;
     h->value_bytes = h->wire == GNTI_WIRE_BF16 && !raw ? sizeof(uint16_t) : sizeof(float);
-    GNT_TRY(reserve(&h->send, &h->send_bytes, rows_bytes(num_sent, floats, h->value_bytes)));
+    GNT_TRY(gnti_reserve_bytes(&h->send, &h->send_bytes, rows_bytes(num_sent, floats, h->value_bytes)));
     h->started = gnti_comm_clock(h->comm);
     describe_peers(h);
     GNT_TRY(gnti_comm_exchange_start(h->comm, h->peers, h->plan->num_peers, &h->exchange));

@@ -234,21 +234,6 @@ static int64_t slice_length(const gnti_tree_sum *t, const sum_run *s, int32_t ra
     return s->sliced ? slice_first(t, s, rank + 1) - slice_first(t, s, rank) : s->count;
 }
 
-static gnt_status reserve(char **buffer, size_t *held, size_t bytes)
-{
-    gnt_status st = GNT_OK;
-    char *fresh = NULL;
-
-    if (bytes <= *held)
-        return GNT_OK;
-    GNT_TRY(gnti_alloc_array(&fresh, (int64_t)bytes));
-    gnti_free(*buffer);
-    *buffer = fresh;
-    *held = bytes;
-done:
-    return st;
-}
-
 /* Slices of my roots lie apart: rank s gets (num_own, slice). */
 static const char *pack_slice(gnti_tree_sum *t, const sum_run *s, int32_t rank, char *to)
 {
@@ -272,9 +257,9 @@ static gnt_status send_roots(gnti_tree_sum *t, const sum_run *s)
     int32_t num_peers = 0;
     gnti_exchange *x = NULL;
 
-    GNT_TRY(
-        reserve(&t->send, &t->send_bytes, s->sliced ? (size_t)t->num_own * (size_t)s->count * s->value : 0));
-    GNT_TRY(reserve(&t->receive, &t->receive_bytes, (size_t)(t->num_leaves - t->num_own) * mine));
+    GNT_TRY(gnti_reserve_bytes(&t->send, &t->send_bytes,
+                               s->sliced ? (size_t)t->num_own * (size_t)s->count * s->value : 0));
+    GNT_TRY(gnti_reserve_bytes(&t->receive, &t->receive_bytes, (size_t)(t->num_leaves - t->num_own) * mine));
     for (int32_t r = 0; r < size; r++) {
         const size_t bytes = (size_t)t->num_own * (size_t)slice_length(t, s, r) * s->value;
 
