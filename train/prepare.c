@@ -138,10 +138,7 @@ static gnt_status set_weights(const gnt_dataset *data, const gnt_trainer_config 
     float *by_class = NULL;
     const gnti_labels *y = &data->y;
     const int64_t *train = p->split->nodes[GNTI_TRAIN], num = p->split->num_nodes[GNTI_TRAIN];
-    const bool weighted = config->class_weights != NULL && strcmp(config->class_weights, "none") != 0;
 
-    GNT_CHECK(!weighted || y->kind == GNT_LABELS_CLASS, GNT_ERR_USAGE,
-              "class-weights '%s' needs class labels, the dataset has others", config->class_weights);
     GNT_TRY(gnti_calloc_array(&counts, y->num_classes + 1));
     GNT_TRY(gnti_alloc_array(&by_class, y->num_classes + 1));
     for (int64_t i = 0; i < num; i++) {
@@ -191,31 +188,34 @@ gnt_status gnti_prepare(const gnt_dataset *data, const gnt_trainer_config *confi
 {
     gnt_status st = GNT_OK;
     gnti_prepared p = { 0 };
+    const bool weighted = config->class_weights != NULL && strcmp(config->class_weights, "none") != 0;
 
     GNT_TRY(gnti_dataset_find_split(data, config->split, &p.split));
     p.num_valid = p.split->num_nodes[GNTI_VALID];
     if (data->header == NULL)
         GNT_TRY(check_data(data, p.split));
-    GNT_CHECK(p.split->num_nodes[GNTI_VALID] > 0 || config->patience == 0, GNT_ERR_USAGE,
+    GNT_CHECK(!weighted || data->y.kind == GNT_LABELS_CLASS, GNT_ERR_USAGE,
+              "class-weights '%s' needs class labels, the dataset has others", config->class_weights);
+    GNT_CHECK(p.num_valid > 0 || config->patience == 0, GNT_ERR_USAGE,
               "patience %lld needs a validation set, split '%s' has none", (long long)config->patience,
               p.split->name != NULL ? p.split->name : "");
-    GNT_CHECK(p.split->num_nodes[GNTI_VALID] > 0 || config->schedule != GNTI_SCHEDULE_PLATEAU, GNT_ERR_USAGE,
+    GNT_CHECK(p.num_valid > 0 || config->schedule != GNTI_SCHEDULE_PLATEAU, GNT_ERR_USAGE,
               "schedule plateau needs a validation set, split '%s' has none",
               p.split->name != NULL ? p.split->name : "");
     GNT_TRY(hash_split(data, p.split, p.split_sha256));
-    if (data->header != NULL) { /* ranks prepare what they read */
-        *out = p;
-        return GNT_OK;
-    }
-    GNT_TRY(gnti_calloc_array(&p.weight, data->num_nodes));
-    GNT_TRY(set_weights(data, config, &p));
-    GNT_TRY(gnti_model_features_make(&data->x, config->normalize_features == 1, &p.features));
     *out = p;
-    if (out->features.x.sparse == &p.features.sparse)
-        out->features.x.sparse = &out->features.sparse; /* the view moved with us */
-    memset(&p, 0, sizeof p);
 done:
-    gnti_prepared_free(&p);
+    return st;
+}
+
+gnt_status gnti_prepare_whole(const gnt_dataset *data, const gnt_trainer_config *config, gnti_prepared *p)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_calloc_array(&p->weight, data->num_nodes));
+    GNT_TRY(set_weights(data, config, p));
+    GNT_TRY(gnti_model_features_make(&data->x, config->normalize_features == 1, &p->features));
+done:
     return st;
 }
 

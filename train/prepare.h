@@ -32,9 +32,11 @@ typedef struct gnti_prepared {
 
 bool gnti_is_labelled(const gnti_labels *y, int64_t row);
 
-/* Of a dataset whose arrays were left in its file only the split is looked at: ranks prepare what they read.
- * ERR_FORMAT for a training set without a labelled node; ERR_USAGE for settings that do not fit the data. */
+/* The split, and settings that do not fit the data (ERR_USAGE). Features and weights follow by prepare_whole where one rank
+ * works on the dataset as it lies; ranks over parts prepare their own rows (rank_setup.c). */
 gnt_status gnti_prepare(const gnt_dataset *data, const gnt_trainer_config *config, gnti_prepared *out);
+/* ERR_FORMAT for a training set without a labelled node. What was made is the caller's to free, whatever comes. */
+gnt_status gnti_prepare_whole(const gnt_dataset *data, const gnt_trainer_config *config, gnti_prepared *p);
 void gnti_prepared_free(gnti_prepared *p);
 
 /* Rows of one part of a split (GNTI_TRAIN, ...) to be scored. */

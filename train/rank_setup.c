@@ -315,6 +315,8 @@ gnt_status gnti_trainer_make_ranks(gnt_trainer *tr, gnti_ranks *from)
 
     GNT_TRY(gnti_ranks_create(tr->job.place.num_local, tr->job.place.first, tr->job.place.size, &tr->ranks));
     tr->lead = gnti_ranks_at(tr->ranks, 0);
+    if (tr->job.partition == NULL && tr->prepared.weight == NULL)
+        GNT_TRY(gnti_prepare_whole(tr->data, &tr->config, &tr->prepared));
     GNT_TRY(make_comms(tr, from));
     GNT_TRY(cut_rows(tr));
     GNT_TRY(gnti_ranks_each(tr->ranks, make_rank, tr));

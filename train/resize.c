@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 
+#include <string.h>
+
 static void swap_clocks(gnti_rank *a, gnti_rank *b)
 {
     gnti_virtual *clock = a->clock;
@@ -74,6 +76,13 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
     };
     GNT_TRY(gnti_job_find_partition(&tr->job, tr->data, &tr->config));
     GNT_TRY(gnti_job_place(&tr->job, tr->data, speeds, &old, moved));
+    if (speeds != NULL && old.owner != NULL &&
+        memcmp(old.owner, tr->job.place.owner, (size_t)tr->job.partition->num_chunks * sizeof *old.owner) ==
+            0) {
+        gnti_placement_free(&tr->job.place); /* nothing is better placed: the ranks stay */
+        tr->job.place = old;
+        return GNT_OK;
+    }
     GNT_TRY(make_new_ranks(tr, speeds != NULL));
     gnti_placement_free(&old);
 done:
