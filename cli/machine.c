@@ -62,7 +62,7 @@ gnt_status cli_context_create(const cli_machine *machine, const char *determinis
         if (o->kind == GNT_OPTION_KIND_WORD)
             GNT_TRY(gntx_option_get(o, machine, isa, sizeof isa));
     if (snprintf(settings, sizeof settings, "device=%s;launch=%s;threads=%lld;isa=%s%s%s",
-                 machine->devices != NULL ? machine->devices : "auto", ranks ? "auto" : "single",
+                 machine->devices != NULL ? machine->devices : "auto", ranks ? "auto" : "none",
                  (long long)machine->threads, isa, deterministic == NULL ? "" : ";deterministic=",
                  deterministic == NULL ? "" : deterministic) >= (int)sizeof settings)
         return gntx_fail(GNT_ERR_USAGE, "--devices has %zu letters", strlen(machine->devices));

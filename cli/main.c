@@ -90,6 +90,8 @@ static gnt_status run_verb(cli_call *call, const cli_verb *verb, int argc, char 
     if (call->common.print_config)
         return print_config(call);
     GNT_TRY(check_arguments(call));
+    if (!verb->ranks)
+        GNT_TRY(gntx_check_single());
     GNT_TRY(verb->run(call));
 done:
     return st;

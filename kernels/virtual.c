@@ -20,6 +20,7 @@
 enum { MAX_SPECS = 4096, WORD_BYTES = 64 };
 #define NOISE      0.05
 #define MAX_NOISE  0.3 /* three deviations must stay below the mean */
+#define MIN_FACTOR 1e-6
 #define MAX_FACTOR 1e6
 
 /* Rates of an ordinary core: what a rank of speed 1 does on the virtual clock. */
@@ -44,8 +45,8 @@ static gnt_status read_factor(const char *key, const char *text, double *out)
     char *end = NULL;
     const double value = strtod(text, &end);
 
-    GNT_CHECK(end != text && *end == 0 && value > 0.0 && value <= MAX_FACTOR, GNT_ERR_USAGE,
-              "devices: %s '%s' is no number above 0 and up to %g", key, text, MAX_FACTOR);
+    GNT_CHECK(end != text && *end == 0 && value >= MIN_FACTOR && value <= MAX_FACTOR, GNT_ERR_USAGE,
+              "devices: %s '%s' is no number above 0 (from %g to %g)", key, text, MIN_FACTOR, MAX_FACTOR);
     *out = value;
 done:
     return st;
@@ -77,7 +78,7 @@ static gnt_status read_slow(const char *text, gnti_device_spec *spec)
     const double factor = strtod(text, &end);
     long long step = 0;
 
-    GNT_CHECK(end != text && *end == '@' && factor > 0.0 && factor <= MAX_FACTOR, GNT_ERR_USAGE,
+    GNT_CHECK(end != text && *end == '@' && factor >= MIN_FACTOR && factor <= MAX_FACTOR, GNT_ERR_USAGE,
               "devices: slow '%s' is not FACTOR@STEP", text);
     text = end + 1;
     step = strtoll(text, &end, 10);

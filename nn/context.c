@@ -17,7 +17,7 @@ typedef struct settings {
     int32_t isa, deterministic, launch;
 } settings;
 
-enum { LAUNCH_NONE, LAUNCH_AUTO, LAUNCH_SINGLE };
+enum { LAUNCH_NONE, LAUNCH_AUTO };
 
 static const gnt_option table[] = {
     GNT_OPTION_TEXT("device", settings, device, "auto", "auto, cpu, or ref (the slow oracle)"),
@@ -26,8 +26,8 @@ static const gnt_option table[] = {
     GNT_OPTION_WORD("isa", settings, isa, 0, "auto|portable|avx2|avx512", "vector level of the CPU backend"),
     GNT_OPTION_WORD("deterministic", settings, deterministic, 1, "off|run|bitwise",
                     "how equal repeated runs are"),
-    GNT_OPTION_WORD("launch", settings, launch, 0, "none|auto|single",
-                    "auto: the processes that mpirun or srun started are ranks; single: they are refused"),
+    GNT_OPTION_WORD("launch", settings, launch, 0, "none|auto",
+                    "auto: the processes that mpirun or srun started are ranks"),
     GNT_OPTION_END,
 };
 
@@ -76,21 +76,29 @@ done:
     return st;
 }
 
-/* The processes of a launcher become ranks, or are refused where one was expected. */
+/* The processes of a launcher become ranks. */
 static gnt_status join_processes(gnt_context *ctx, const settings *s)
 {
     gnt_status st = GNT_OK;
-    gnti_launch *l = &ctx->launch;
 
-    *l = (gnti_launch){ .size = 1, .local_size = 1 };
+    ctx->launch = (gnti_launch){ .size = 1, .local_size = 1 };
     if (s->launch == LAUNCH_NONE)
         return GNT_OK;
-    GNT_TRY(gnti_launch_detect(l));
-    GNT_CHECK(s->launch != LAUNCH_SINGLE || l->size == 1, GNT_ERR_USAGE,
-              "%s started %d processes but this runs as one: start it without %s", l->by, (int)l->size,
-              l->by);
-    if (l->size > 1)
+    GNT_TRY(gnti_launch_detect(&ctx->launch));
+    if (ctx->launch.size > 1)
         GNT_TRY(gnti_comm_mpi_create(&ctx->processes));
+done:
+    return st;
+}
+
+gnt_status gntx_check_single(void)
+{
+    gnt_status st = GNT_OK;
+    gnti_launch l;
+
+    GNT_TRY(gnti_launch_detect(&l));
+    GNT_CHECK(l.size == 1, GNT_ERR_USAGE, "%s started %d processes but this runs as one: start it without %s",
+              l.by, (int)l.size, l.by);
 done:
     return st;
 }

@@ -15,9 +15,9 @@ extern "C" {
 typedef struct gnt_context gnt_context;
 
 /* Makes a context. `settings` is "key=value" pairs joined by ';' or NULL: device=auto|cpu, threads=N (0: the cores we
- * may use), isa=auto|portable|avx2|avx512, deterministic=off|run|bitwise, launch=none|auto|single. auto: the processes that
- * mpirun or srun started are the ranks of every trainer made here (every process calls this, docs/distributed.md); single:
- * more than one of them is ERR_USAGE. ERR_USAGE names an unknown key and the nearest. */
+ * may use), isa=auto|portable|avx2|avx512, deterministic=off|run|bitwise, launch=none|auto. auto: the processes that
+ * mpirun or srun started are the ranks of every trainer made here (every process calls this, docs/distributed.md).
+ * ERR_USAGE names an unknown key and the nearest. */
 GNT_API gnt_status gnt_context_create(const char *settings, gnt_context **out);
 
 /* Frees it; NULL is fine, the pointer is cleared. Debug builds log objects that are still alive, by kind. */

@@ -194,6 +194,7 @@ GNT_API gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, cons
 /* The number of this process among those that a launcher started (0, the one that speaks, when it is alone), and how many. */
 GNT_API int32_t gntx_context_rank(const gnt_context *ctx);
 GNT_API int32_t gntx_context_num_processes(const gnt_context *ctx);
+GNT_API gnt_status gntx_check_single(void); /* ERR_USAGE in one of several processes of a launcher */
 /* Backends and devices: {"devices": [{"name", "kind", "total_bytes", "free_bytes", "threads", "isa"}]}. */
 GNT_API gnt_status gntx_devices(gntx_json **out);
 /* Measures the devices of a text (gnt_trainer_config.devices; NULL: one) with a short sparse and dense product each, one after
@@ -243,7 +244,6 @@ typedef struct gntx_export_options {
 GNT_API const gnt_option *gntx_export_option_table(void);
 GNT_API gnt_status gntx_export(const char *run, const gntx_export_options *options, const char *out_path,
                                gntx_json **report);
-
 #ifdef __cplusplus
 }
 #endif

@@ -41,6 +41,7 @@ err_has "is a device"
 [ -c /dev/null ] || fail "/dev/null was replaced"
 run 2 train g.h5 --devices abc --epochs 1
 run 2 train g.h5 --devices 1.5 --epochs 1
+run 2 train g.h5 --devices 'cpu;cpu:speed=1e-300' --epochs 1
 
 # what does not fit is told with both numbers
 run 2 train g.h5 --devices 9 --partition g.part.h5
@@ -70,6 +71,9 @@ same one mpi-3
 [ "$(grep -c '^test metric' out)" -eq 1 ] || fail "not one rank alone speaks"
 ranks 2 2 predict one -o two.csv
 err_has "this runs as one"
+ranks 2 2 generate karate -o two.h5
+err_has "this runs as one"
+[ ! -e two.h5 ] || fail "two processes wrote one file"
 ranks 2 2 train g.h5 --devices 3
 err_has "3 devices" "2 ranks"
 
