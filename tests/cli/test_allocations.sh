@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # label: medium
 # An epoch after the first asks for no memory: the whole command is run with every malloc and mmap counted, once for 5 and
-# once for 10 epochs, and both counts must be equal. Without a run folder, since checkpoints and the report at the end are
-# apart. The graph is large enough for two threads everywhere: GCC's OpenMP runtime itself asks for memory at each parallel
-# region of one thread.
+# once for 25 epochs, and the counts must differ by less than one request for every second epoch. They are not always
+# equal: HDF5 draws the heights of its skip lists at random and asks for more when a new height comes, so about one run in
+# 500 starts with two requests fewer. Without a run folder, since checkpoints and the report at the end are apart. The
+# graph is large enough for two threads everywhere: GCC's OpenMP runtime itself asks for memory at each parallel region of
+# one thread.
 set -euo pipefail
 
 spy=${GNT_ALLOC_SPY:-}
@@ -21,8 +23,9 @@ count() { # EPOCHS MODEL
 failed=0
 for model in 'gcn:16, gcn' 'linear:16, linear' 'gcn:16:norm=batch, gcn:16:norm=layer, gcn'; do
     short=$(count 5 "$model")
-    long=$(count 10 "$model")
-    echo "$model: $short requests for memory in 5 epochs, $long in 10"
-    [ "$short" -eq "$long" ] || failed=1
+    long=$(count 25 "$model")
+    echo "$model: $short requests for memory in 5 epochs, $long in 25"
+    difference=$((long - short))
+    [ "${difference#-}" -lt 10 ] || failed=1
 done
 exit $failed
