@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The CUDA plug-in (kernels/cuda, dist/comm_nccl.c), in two builds of the same files:
+#   gnntrain-cuda   by nvcc, linked with the vendor's libraries; where nvcc and the libraries are
+#   gnt_hostcuda    a static library for tests: kernels by the C++ compiler, libraries by the stand-in of tests/hostcuda;
+#                   where the vendor's headers and a C++ compiler are. gnntrain-hostcuda is the same as a plug-in for the command.
+# What is missing is said by name, and skipped.
+file(GLOB cuda_c_sources CONFIGURE_DEPENDS kernels/cuda/*.c dist/comm_nccl.c)
+file(GLOB cuda_kernel_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
+list(FILTER cuda_c_sources EXCLUDE REGEX "/cuda_plugin_host\\.c$")
+set(cuda_host_source ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_plugin_host.c) # base/'s functions, forwarded to the library
+
+find_program(GNT_NVCC nvcc HINTS /usr/local/cuda/bin)
+find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include)
+find_path(NCCL_INCLUDE nccl.h HINTS ${CUDA_INCLUDE})
+foreach(library cudart cusparse cublasLt nccl)
+  find_library(CUDA_LIB_${library} ${library} HINTS /usr/local/cuda/lib64)
+endforeach()
+include(CheckLanguage)
+check_language(CXX)
+
+if(NOT cuda_kernel_sources)
+  return()
+endif()
+set(missing "")
+foreach(header cuda_runtime_api.h cusparse.h cublasLt.h nccl.h)
+  if(NOT CUDA_INCLUDE OR NOT (EXISTS ${CUDA_INCLUDE}/${header} OR EXISTS ${NCCL_INCLUDE}/${header}))
+    list(APPEND missing ${header})
+  endif()
+endforeach()
+if(missing)
+  message(STATUS "no CUDA plug-in, and its tests are skipped: missing ${missing}")
+  return()
+endif()
+
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  set(CMAKE_CXX_STANDARD 17)
+  set(CMAKE_CXX_EXTENSIONS OFF)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+endif()
+if(GNT_TESTS AND CMAKE_CXX_COMPILER)
+  file(GLOB hostcuda_sources CONFIGURE_DEPENDS tests/hostcuda/*.cpp)
+  set_source_files_properties(${cuda_kernel_sources} PROPERTIES LANGUAGE CXX
+    COMPILE_OPTIONS "-xc++;-include;${CMAKE_SOURCE_DIR}/tests/hostcuda/hostcuda_device.h")
+  add_library(gnt_hostcuda STATIC ${cuda_c_sources} ${cuda_kernel_sources} ${hostcuda_sources})
+  target_include_directories(gnt_hostcuda PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(gnt_hostcuda SYSTEM PUBLIC ${CUDA_INCLUDE} ${NCCL_INCLUDE})
+  target_compile_definitions(gnt_hostcuda PUBLIC _GNU_SOURCE $<$<CONFIG:Debug>:GNT_DEBUG> GNT_VERSION="${PROJECT_VERSION}")
+  target_compile_options(gnt_hostcuda PRIVATE -Wall -Wextra -Wshadow -ffp-contract=off $<$<BOOL:${GNT_WERROR}>:-Werror>)
+  target_link_libraries(gnt_hostcuda PUBLIC Threads::Threads m)
+  # the same as a plug-in in a folder of its own, which GNNTRAIN_PLUGIN_DIR names
+  add_library(gnntrain-hostcuda MODULE $<TARGET_OBJECTS:gnt_hostcuda> ${cuda_host_source})
+  target_link_libraries(gnntrain-hostcuda PRIVATE gnt_hostcuda)
+  set_target_properties(gnntrain-hostcuda PROPERTIES OUTPUT_NAME gnntrain-cuda LINKER_LANGUAGE CXX
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/hostcuda)
+else()
+  message(STATUS "the CUDA plug-in is not run by tests: missing a C++ compiler")
+endif()
+
+if(GNT_NVCC AND CUDA_LIB_cudart AND CUDA_LIB_cusparse AND CUDA_LIB_cublasLt AND CUDA_LIB_nccl AND NOT GNT_SANITIZE)
+  # Not CMake's own CUDA language: its check of the compiler costs seconds, and one file is one command.
+  set(GNT_CUDA_ARCHITECTURES "80;90;100" CACHE STRING "compute capabilities that kernels are built for")
+  set(gencode "")
+  foreach(arch ${GNT_CUDA_ARCHITECTURES})
+    list(APPEND gencode -gencode=arch=compute_${arch},code=sm_${arch})
+  endforeach()
+  foreach(source ${cuda_kernel_sources})
+    get_filename_component(name ${source} NAME_WE)
+    set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
+    add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
+      COMMAND ${GNT_NVCC} -O3 -std=c++17 --fmad=false -lineinfo -Werror all-warnings -Xptxas -v -MD -MF ${object}.d ${gencode}
+        -Xcompiler=-fPIC,-fvisibility=hidden,-Wall -I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/include
+        -c ${source} -o ${object} 2> ${object}.ptxas || (cat ${object}.ptxas && false)
+      COMMENT "nvcc ${name}")
+    list(APPEND cuda_objects ${object})
+  endforeach()
+  add_library(gnntrain-cuda MODULE ${cuda_c_sources} ${cuda_host_source} ${cuda_objects})
+  target_include_directories(gnntrain-cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(gnntrain-cuda SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
+  target_compile_definitions(gnntrain-cuda PRIVATE _GNU_SOURCE $<$<CONFIG:Debug>:GNT_DEBUG> GNT_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(gnntrain-cuda PRIVATE gnt_warnings ${CUDA_LIB_cusparse} ${CUDA_LIB_cublasLt} ${CUDA_LIB_nccl}
+    ${CUDA_LIB_cudart} m)
+else()
+  message(STATUS "no CUDA plug-in: nvcc or its libraries are missing, or sanitizers are on")
+endif()

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the C files of the CUDA backend share: device, buffer, stream, plan, and the step from views to device addresses.
+ *
+ * Everything is queued on the stream it is given and returns early; errors of queued work surface in stream_wait. Memory comes
+ * from the device's stream-ordered pool, scratch and library workspaces belong to the stream and are kept, so that a repeated
+ * step allocates nothing and can be captured. No library handle is made before a device was found (a handle without a driver
+ * prints or crashes).
+ */
+#ifndef GNTI_KERNELS_CUDA_H
+#define GNTI_KERNELS_CUDA_H
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_launch.h"
+
+#include <cublasLt.h>
+#include <cusparse.h>
+
+#include <stdatomic.h>
+
+extern const gnt_backend gnti_cuda_backend;
+
+struct gnt_device {
+    const gnt_backend *backend;
+    int32_t index; /* of the runtime */
+    gnti_determinism determinism;
+    size_t memory_limit; /* 0: the device's own */
+    atomic_size_t used_bytes;
+    cudaMemPool_t pool;
+    cudaStream_t memory_stream; /* orders the pool's allocations */
+    int32_t num_multiprocessors;
+};
+
+struct gnt_buffer {
+    gnti_buffer_head head; /* host: pinned memory, else NULL */
+    void *device;          /* address that kernels use */
+};
+
+struct cuda_capture_state;
+struct gnt_stream {
+    gnti_stream_head head;
+    cudaStream_t stream;
+    int32_t num_events;
+    cudaEvent_t *events; /* (num_events) */
+    cublasLtHandle_t blas;
+    cusparseHandle_t sparse;
+    void *scratch, *workspace; /* device memory: of our kernels; of the libraries */
+    size_t scratch_bytes, workspace_bytes;
+    cuda_fault *fault; /* device memory, one */
+    void *staging;     /* pinned: what crosses between pageable memory and the device */
+    size_t staging_bytes;
+    struct cuda_capture_state *capture; /* NULL: not capturing */
+};
+
+/* Siblings of GNT_TRY: a failed call becomes ERR_DEVICE_NOMEM, ERR_PEER_LOST (a lost device) or ERR_INTERNAL with the call's
+ * own text; cuda_error_of (cuda_status.c) decides. */
+#define GNT_TRY_CUDA(call)                                                                                   \
+    do {                                                                                                     \
+        const cudaError_t cuda_result_ = (call);                                                             \
+        if (cuda_result_ != cudaSuccess) {                                                                   \
+            st = cuda_error_of(cuda_result_, #call, __FILE__, __LINE__, __func__);                           \
+            goto done;                                                                                       \
+        }                                                                                                    \
+    } while (0)
+#define GNT_TRY_CUSPARSE(call)                                                                               \
+    do {                                                                                                     \
+        const cusparseStatus_t cusparse_result_ = (call);                                                    \
+        if (cusparse_result_ != CUSPARSE_STATUS_SUCCESS) {                                                   \
+            st = cuda_sparse_error_of(cusparse_result_, #call, __FILE__, __LINE__, __func__);                \
+            goto done;                                                                                       \
+        }                                                                                                    \
+    } while (0)
+#define GNT_TRY_CUBLAS(call)                                                                                 \
+    do {                                                                                                     \
+        const cublasStatus_t cublas_result_ = (call);                                                        \
+        if (cublas_result_ != CUBLAS_STATUS_SUCCESS) {                                                       \
+            st = cuda_blas_error_of(cublas_result_, #call, __FILE__, __LINE__, __func__);                    \
+            goto done;                                                                                       \
+        }                                                                                                    \
+    } while (0)
+gnt_status cuda_error_of(cudaError_t e, const char *call, const char *file, int line, const char *function);
+gnt_status cuda_sparse_error_of(cusparseStatus_t e, const char *call, const char *file, int line,
+                                const char *function);
+gnt_status cuda_blas_error_of(cublasStatus_t e, const char *call, const char *file, int line,
+                              const char *function);
+
+/* cuda_views.c */
+void *cuda_address(const gnt_buffer *buf, size_t offset); /* NULL for no buffer */
+cuda_view cuda_view_of(const gnt_mat_view *v);            /* data NULL for NULL or a view without a buffer */
+cuda_dropout cuda_dropout_of(const gnt_dropout *d);
+cuda_epilogue cuda_epilogue_of(const gnt_epilogue *e);
+
+/* Device memory until the stream's next op; grows when an op first needs more (not while capturing: ERR_STATE then). */
+gnt_status cuda_scratch(gnt_stream *s, size_t bytes, void **out);
+gnt_status cuda_workspace(gnt_stream *s, size_t bytes, void **out); /* the same for a library's call */
+/* Makes the stream's device current in this thread. Every entry of the table that calls the runtime does so first. */
+gnt_status cuda_enter(const gnt_device *dev);
+
+/* cuda_device.c */
+gnt_status cuda_list(gnt_device_info *out, int32_t capacity, int32_t *out_count);
+gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device **out);
+void cuda_close(gnt_device *dev);
+/* cuda_memory.c */
+gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
+gnt_status cuda_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out);
+void cuda_free(gnt_buffer *buf);
+gnt_status cuda_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
+gnt_status cuda_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
+gnt_status cuda_copy(gnt_stream *s, const gnt_copy_args *a);
+/* cuda_stream.c, cuda_capture.c */
+gnt_status cuda_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out);
+void cuda_stream_close(gnt_stream *s);
+gnt_status cuda_stream_wait(gnt_stream *s, double seconds, bool *out_done);
+gnt_status cuda_event_record(gnt_stream *s, int32_t event);
+gnt_status cuda_event_await(gnt_stream *s, const gnt_stream *of, int32_t event);
+gnt_status cuda_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out);
+gnt_status cuda_capture_begin(gnt_stream *s);
+gnt_status cuda_capture_end(gnt_stream *s, gnt_capture **out);
+gnt_status cuda_capture_launch(gnt_stream *s, const gnt_capture *c);
+void cuda_capture_free(gnt_capture *c);
+/* math, a file each */
+gnt_status cuda_gemm(gnt_stream *s, const gnt_gemm_args *a);
+gnt_status cuda_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
+gnt_status cuda_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+void cuda_spmm_plan_free(gnt_spmm_plan *p);
+gnt_status cuda_attend(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_args *a);
+gnt_status cuda_attend_backward(gnt_stream *s, const gnt_spmm_plan *p, const gnt_attend_grad_args *a);
+gnt_status cuda_norm(gnt_stream *s, const gnt_norm_args *a);
+gnt_status cuda_map(gnt_stream *s, const gnt_map_args *a);
+gnt_status cuda_reduce(gnt_stream *s, const gnt_reduce_args *a);
+gnt_status cuda_gather_rows(gnt_stream *s, const gnt_rows_args *a);
+gnt_status cuda_loss(gnt_stream *s, const gnt_loss_args *a);
+gnt_status cuda_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
+
+/* The CSR of a plan on the device. Offsets are 32-bit where the arcs fit (offsets32), else 64-bit. Own kernels read these. */
+typedef struct cuda_csr {
+    int64_t num_rows, num_cols, num_arcs;
+    const int32_t *offsets32; /* (num_rows + 1) or NULL */
+    const int64_t *offsets64;
+    const int32_t *columns; /* (num_arcs) */
+    const float *weights;   /* (num_arcs) or NULL: all 1 */
+    const int32_t *rows;    /* (num_work) the output rows, or NULL: first_row + i */
+    int64_t first_row, num_work;
+} cuda_csr;
+
+struct cuda_sparse; /* descriptors and buffers of the library's product; cuda_spmm.c */
+struct gnt_spmm_plan {
+    gnti_plan_head head;
+    cuda_csr csr;
+    struct cuda_sparse *sparse; /* NULL: own kernels only */
+};
+
+#endif

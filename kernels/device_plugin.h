@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a back end that lives in a plug-in gets from the library and hands over.
+ *
+ * A plug-in is opened on demand by registry.c, once, and stays until the process ends: linking a vendor's libraries into the
+ * command would cost every start some tenths of a second. It links none of our code; the few functions of base/ that its files
+ * call (error records, memory, clock) are forwarded through gnti_plugin_host. The version must be exactly ours.
+ */
+#ifndef GNTI_KERNELS_DEVICE_PLUGIN_H
+#define GNTI_KERNELS_DEVICE_PLUGIN_H
+
+#include "kernels/backend.h"
+
+#define GNTI_DEVICE_PLUGIN_SYMBOL "gnti_device_plugin_get"
+
+/* What the plug-in may call; every pointer is set. */
+typedef struct gnti_plugin_host {
+    gnt_status (*error_set)(gnt_status code, const char *file, int line, const char *function,
+                            const char *text);
+    void (*error_trace)(const char *file, int line, const char *function);
+    gnt_status (*alloc)(void **out, size_t bytes, bool zero);
+    void (*free)(void *block);
+    double (*clock_seconds)(void);
+} gnti_plugin_host;
+
+/* Facts for `doctor`: what the plug-in sees of driver and libraries, each a text, "" where missing. */
+typedef struct gnti_plugin_facts {
+    char driver[32], runtime[32], sparse[32], blas[32], collectives[32];
+    char problem[160]; /* why no device can be used; "" when some can */
+} gnti_plugin_facts;
+
+typedef struct gnti_device_plugin {
+    const char *version; /* exactly ours, or registry.c refuses it */
+    const gnt_backend *backend;
+    const struct gnti_group_table
+        *group; /* dist/group.h: devices that exchange among themselves; NULL: none */
+    void (*facts)(gnti_plugin_facts *out);
+} gnti_device_plugin;
+
+typedef const gnti_device_plugin *(*gnti_device_plugin_fn)(const gnti_plugin_host *host);
+
+/* The plug-in of a back end ("cuda"), opened when it is not yet. *out NULL without an error: this build or this machine has
+ * none (no file, or no driver); why (160 bytes, may be NULL) tells which. */
+gnt_status gnti_device_plugin_find(const char *backend, const gnti_device_plugin **out, char *why);
+
+/* A table that is linked into this program is used instead of a file; tests that run a back end against a stand-in of its
+ * libraries call this before anything else. */
+void gnti_device_plugin_set(const gnti_device_plugin *plugin);
+
+#endif
