@@ -139,6 +139,8 @@ void gnti_device_close(gnt_device **dev);
 gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 /* A buffer over a caller's memory where the device reads host memory, else ERR_UNSUPPORTED (alloc and upload then). */
 gnt_status gnti_buffer_wrap(gnt_device *dev, const void *host, size_t bytes, gnt_buffer **out);
+/* A buffer in host memory that host (*host) and device both read and write: small, or for what crosses between them. */
+gnt_status gnti_buffer_alloc_host(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out);
 void gnti_buffer_free(gnt_buffer **buf);
 gnt_status gnti_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out);
 void gnti_stream_close(gnt_stream **s);

@@ -86,6 +86,18 @@ done:
     return st;
 }
 
+gnt_status gnti_buffer_alloc_host(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(BACKEND(dev)->host_buffer != NULL, GNT_ERR_UNSUPPORTED,
+              "backend '%s' shares no memory with the host", BACKEND(dev)->name);
+    *host = NULL;
+    GNT_TRY(BACKEND(dev)->host_buffer(dev, bytes, host, out));
+done:
+    return st;
+}
+
 void gnti_buffer_free(gnt_buffer **buf)
 {
     if (buf == NULL || *buf == NULL)

@@ -16,6 +16,13 @@ gnt_status gnt_case_split_twice(gnti_comm *comm, void *user);
 gnt_status gnt_case_repeat_calls(gnti_comm *comm, void *user); /* no allocation once warm; 2 ranks or more */
 gnt_status gnt_case_halo_rounds(gnti_comm *comm,
                                 void *user); /* uint64_t: seed of a random plan; 8 ranks at most */
+/* The same over rows in the memory of a backend's device, each rank its own or all the first. */
+typedef struct gnt_device_halo_case {
+    const char *backend;
+    bool one_device;
+    uint64_t seed;
+} gnt_device_halo_case;
+gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user);
 gnt_status gnt_case_halo_swap(gnti_comm *comm, void *user); /* gnti_wire; 2 ranks */
 
 /* Which rank owns which chunk, and what is summed. */

@@ -2,7 +2,7 @@
 /* Halo exchanges over random plans against a plain copy: see comm_cases.h. */
 #include "comm_cases.h"
 
-#include "dist/halo.h"
+#include "dist/device_halo.h"
 #include "kernels/bf16.h"
 
 #include <sched.h>
@@ -95,6 +95,14 @@ static float value_of(const world *w, int32_t rank, int32_t row, int64_t block, 
     return f;
 }
 
+static void fill_own(const world *w, int32_t rank, const gnti_halo_rows *rows, int round)
+{
+    for (int64_t r = 0; r < w->own[rank]; r++)
+        for (int64_t k = 0; k < rows->num_blocks * rows->floats; k++)
+            rows->data[k / rows->floats * rows->block_stride + r * rows->row_stride + k % rows->floats] =
+                value_of(w, rank, (int32_t)r, k / rows->floats, k % rows->floats, round);
+}
+
 static bool arrived(const world *w, int32_t rank, const gnti_halo_rows *rows, int round)
 {
     int64_t row = w->own[rank];
@@ -114,15 +122,13 @@ static bool arrived(const world *w, int32_t rank, const gnti_halo_rows *rows, in
     return true;
 }
 
-static gnt_status check_counters(gnti_comm *comm, const world *w, const gnti_halo *h, const plan_arrays *a,
+static gnt_status check_counters(gnti_comm *comm, const world *w, gnti_halo_counters c, const plan_arrays *a,
                                  int64_t n)
 {
     gnt_status st = GNT_OK;
     const int64_t value = w->wire == GNTI_WIRE_BF16 && !w->raw ? 2 : 4,
                   row = value * w->shape.num_blocks * w->shape.floats;
-    gnti_halo_counters c;
 
-    gnti_halo_get_counters(h, &c);
     GNT_RANK_CHECK(c.exchanges == n);
     GNT_RANK_CHECK(c.rows_sent == n * a->send_ptr[a->plan.num_peers]);
     GNT_RANK_CHECK(c.bytes_sent == n * row * a->send_ptr[a->plan.num_peers]);
@@ -139,6 +145,7 @@ gnt_status gnt_case_halo_rounds(gnti_comm *comm, void *user)
     gnti_halo_rows rows;
     plan_arrays a;
     gnti_halo *h = NULL;
+    gnti_halo_counters counters;
     float *data = NULL;
     bool finished = false;
 
@@ -152,10 +159,7 @@ gnt_status gnt_case_halo_rounds(gnti_comm *comm, void *user)
     GNT_TRY(gnti_calloc_array(&data, rows.num_blocks * rows.block_stride + 1));
     rows.data = data;
     for (int round = 0; round < 3; round++) {
-        for (int64_t r = 0; r < a.plan.num_own; r++)
-            for (int64_t k = 0; k < rows.num_blocks * rows.floats; k++)
-                data[k / rows.floats * rows.block_stride + r * rows.row_stride + k % rows.floats] =
-                    value_of(w, comm->rank, (int32_t)r, k / rows.floats, k % rows.floats, round);
+        fill_own(w, comm->rank, &rows, round);
         GNT_TRY(gnti_halo_start(h, &rows, w->raw));
         for (int64_t r = 0; r < a.plan.num_own; r++) /* own rows were read before start returned */
             for (int64_t b = 0; b < rows.num_blocks; b++)
@@ -166,9 +170,77 @@ gnt_status gnt_case_halo_rounds(gnti_comm *comm, void *user)
         GNT_TRY(gnti_halo_finish(h));
         GNT_RANK_CHECK(arrived(w, comm->rank, &rows, round));
     }
-    GNT_TRY(check_counters(comm, w, h, &a, 3));
+    gnti_halo_get_counters(h, &counters);
+    GNT_TRY(check_counters(comm, w, counters, &a, 3));
 done:
     gnti_halo_free(&h);
+    gnti_free(data);
+    gnti_free(w);
+    return st;
+}
+
+/* One round over rows in a device's memory. */
+static gnt_status device_round(gnti_comm *comm, const world *w, gnti_device_halo *h, gnt_stream *s,
+                               const gnt_mat_view *view, const gnti_halo_rows *rows, int round)
+{
+    gnt_status st = GNT_OK;
+    const size_t bytes = (size_t)(rows->num_blocks * rows->block_stride) * sizeof(float);
+    bool finished = !w->poll;
+
+    fill_own(w, comm->rank, rows, round);
+    GNT_TRY(gnti_upload(s, view->buf, 0, rows->data, bytes));
+    GNT_TRY(gnti_device_halo_start(h, view, w->raw));
+    for (; !finished; sched_yield())
+        GNT_TRY(gnti_device_halo_poll(h, &finished));
+    GNT_TRY(gnti_device_halo_finish(h));
+    GNT_TRY(gnti_download(s, rows->data, view->buf, 0, bytes));
+    GNT_TRY(gnti_stream_finish(s));
+    GNT_RANK_CHECK(arrived(w, comm->rank, rows, round));
+done:
+    return st;
+}
+
+gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user)
+{
+    gnt_status st = GNT_OK;
+    const gnt_device_halo_case *c = user;
+    world *w = NULL;
+    gnti_halo_rows rows;
+    plan_arrays a;
+    gnt_device *dev = NULL;
+    gnt_stream *s = NULL;
+    gnt_mat_view view = { 0 };
+    gnti_device_halo *h = NULL;
+    gnti_halo_counters counters;
+    float *data = NULL;
+
+    GNT_TRY(gnti_calloc_array(&w, 1));
+    make_world(w, comm->size, c->seed);
+    rows = w->shape;
+    make_plan(w, comm->rank, &a);
+    rows.block_stride = (a.plan.num_own + a.plan.num_halo) * rows.row_stride + 1; /* never 0 */
+    GNT_TRY(gnti_calloc_array(&data, rows.num_blocks * rows.block_stride));
+    rows.data = data;
+    GNT_TRY(gnti_device_open(c->backend, c->one_device ? 0 : comm->rank, NULL, &dev));
+    GNT_TRY(gnti_stream_open(dev, 0, &s));
+    view = (gnt_mat_view){ .rows = a.plan.num_own + a.plan.num_halo,
+                           .members = rows.num_blocks,
+                           .block_members = 1,
+                           .width = rows.floats,
+                           .row_stride = rows.row_stride,
+                           .member_stride = rows.floats,
+                           .block_stride = rows.block_stride };
+    GNT_TRY(gnti_buffer_alloc(dev, (size_t)(rows.num_blocks * rows.block_stride) * sizeof(float), &view.buf));
+    GNT_TRY(gnti_device_halo_create(comm, &a.plan, w->wire, rows.num_blocks * rows.floats, s, &h));
+    for (int round = 0; round < 3; round++)
+        GNT_TRY(device_round(comm, w, h, s, &view, &rows, round));
+    gnti_device_halo_get_counters(h, &counters);
+    GNT_TRY(check_counters(comm, w, counters, &a, 3));
+done:
+    gnti_device_halo_free(&h);
+    gnti_buffer_free(&view.buf);
+    gnti_stream_close(&s);
+    gnti_device_close(&dev);
     gnti_free(data);
     gnti_free(w);
     return st;

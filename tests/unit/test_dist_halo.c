@@ -12,6 +12,16 @@ static void test_random_plans(void **state)
         gnt_ranks_run(1 + (int32_t)(seed % 8), 0.0, gnt_case_halo_rounds, &seed, NULL);
 }
 
+static void test_random_plans_on_devices(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        gnt_device_halo_case c = { "cpu", true, seed };
+
+        gnt_ranks_run(1 + (int32_t)(seed % 8), 0.0, gnt_case_device_halo_rounds, &c, NULL);
+    }
+}
+
 static void test_large_swaps_allocate_nothing(void **state)
 {
     gnti_wire wire = GNTI_WIRE_F32;
@@ -94,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_plans),
+        cmocka_unit_test(test_random_plans_on_devices),
         cmocka_unit_test(test_large_swaps_allocate_nothing),
         cmocka_unit_test(test_hidden_transfer_on_the_virtual_clock),
         cmocka_unit_test(test_wrong_use_is_told),
