@@ -38,6 +38,7 @@ typedef struct gnt_backend {
     const char *version; /* exactly ours, or base/plugin.c refuses it */
     const char *name;    /* "cpu", "cuda" */
     int32_t priority;    /* the highest usable one is device=auto */
+    bool in_host_memory; /* every buffer lies in memory that the host reads and writes too */
     /* devices: list answers 0 devices, not an error, without hardware or driver */
     gnt_status (*list)(gnt_device_info *out, int32_t capacity, int32_t *out_count);
     gnt_status (*open)(int32_t index, const gnti_device_config *config, gnt_device **out);
@@ -132,6 +133,7 @@ gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 /* One op after another where the backend has no chains. */
 gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a);
 bool gnti_device_has_chains(const gnt_device *dev);
+bool gnti_device_in_host_memory(const gnt_device *dev);
 
 gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config,
                             gnt_device **out);

@@ -67,6 +67,11 @@ void gnti_device_close(gnt_device **dev)
     *dev = NULL;
 }
 
+bool gnti_device_in_host_memory(const gnt_device *dev)
+{
+    return BACKEND(dev)->in_host_memory;
+}
+
 gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 {
     return BACKEND(dev)->alloc(dev, bytes, out);

@@ -97,16 +97,15 @@ done:
     return st;
 }
 
+/* In memory that device and host share: devices write sums there, ranks add them up. */
 static gnt_status sum_buffer(gnti_program *p, int64_t rows, int64_t count, size_t item, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
+    void *host;
     size_t bytes;
 
     GNT_TRY(gnti_mul_size((size_t)gnti_max_i64(rows, 1) * item, (size_t)gnti_max_i64(count, 1), &bytes));
-    GNT_TRY(gnti_buffer_alloc(p->dev, bytes, out));
-    GNT_CHECK(gnt_buffer_host(*out) != NULL, GNT_ERR_UNSUPPORTED,
-              "ranks exchange rows in host memory, which backend '%s' does not work in",
-              ((const gnti_buffer_head *)*out)->backend->name);
+    GNT_TRY(gnti_buffer_alloc_host(p->dev, bytes, &host, out));
 done:
     return st;
 }
@@ -129,6 +128,7 @@ static gnt_status make_sums(gnti_program *p)
     GNT_TRY(sum_buffer(p, q->num_roots + q->num_extra, q->widest_group, sizeof(float), &q->partial));
     GNT_TRY(sum_buffer(p, 1, q->num_results, sizeof(float), &q->result));
     GNT_TRY(sum_buffer(p, q->num_roots, 4 * members, sizeof(double), &q->stats));
+    GNT_TRY(sum_buffer(p, 1, 4 * members, sizeof(double), &q->stats_result));
     GNT_TRY(sum_buffer(p, q->num_roots, q->widest_norm, sizeof(double), &q->norm_partial));
     GNT_TRY(sum_buffer(p, 1, q->widest_norm, sizeof(double), &q->norm_sums));
 done:
@@ -155,6 +155,7 @@ gnt_status gnti_bind_part(gnti_program *p, const gnti_part *part, const gnti_ope
     else
         GNT_TRY(
             gnti_halo_create(q->dist.comm, part->backward, q->dist.wire, widest, &q->halo[GNTI_BACKWARD]));
+    GNT_TRY(gnti_bind_device_halo(p, widest));
     GNT_TRY(make_sums(p));
 done:
     return st;
@@ -230,6 +231,7 @@ void gnti_parts_unbind(gnti_program *p)
 {
     gnti_program_parts *q = &p->parts;
 
+    gnti_device_halo_unbind(p);
     if (q->halo[GNTI_BACKWARD] != q->halo[GNTI_FORWARD])
         gnti_halo_free(&q->halo[GNTI_BACKWARD]);
     q->halo[GNTI_BACKWARD] = NULL;
@@ -242,6 +244,7 @@ void gnti_parts_unbind(gnti_program *p)
     gnti_buffer_free(&q->partial);
     gnti_buffer_free(&q->result);
     gnti_buffer_free(&q->stats);
+    gnti_buffer_free(&q->stats_result);
     gnti_buffer_free(&q->norm_partial);
     gnti_buffer_free(&q->norm_sums);
     gnti_broadcast_free(p);

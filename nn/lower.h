@@ -5,7 +5,7 @@
 #ifndef GNTI_NN_LOWER_H
 #define GNTI_NN_LOWER_H
 
-#include "dist/halo.h"
+#include "dist/device_halo.h"
 #include "nn/ir.h"
 
 typedef enum gnti_instr_kind {
@@ -36,6 +36,8 @@ enum { GNTI_INSTR_VIEWS = 16 };
 typedef struct gnti_exchange_args {
     gnti_halo *halo;
     gnti_halo_rows rows;
+    gnti_device_halo *device; /* not NULL: rows are in a device's memory, in `view` */
+    gnt_mat_view view;
     bool raw;
 } gnti_exchange_args;
 
@@ -44,7 +46,10 @@ typedef struct gnti_ranks_args {
     const gnti_lowering *lo;
     gnti_tree_sum *tree;
     const void *roots;
-    void *out;
+    void *out; /* host memory; to_device, when not NULL, gets a copy */
+    gnt_buffer *to_device;
+    const gnt_buffer *out_buffer; /* of out */
+    size_t out_offset;
     int64_t count;
     gnt_dtype dtype;
     const struct gnti_sum_part *parts;

@@ -155,6 +155,8 @@ static gnt_status lower_tree_sum(gnti_lowering *lo, const gnti_node *n, const gn
                                      .tree = lo->p->parts.tree,
                                      .roots = gnt_buffer_host(roots),
                                      .out = (char *)gnt_buffer_host(out) + (size_t)first * item,
+                                     .out_buffer = out,
+                                     .out_offset = (size_t)first * item,
                                      .count = count,
                                      .dtype = dtype };
 done:
@@ -194,24 +196,13 @@ gnt_status gnti_lower_sum_ranks(gnti_lowering *lo, const gnti_node *n)
         lo->list[lo->count - 1]->a.ranks.parts = q->sums + g->first_part;
         lo->list[lo->count - 1]->a.ranks.num_parts = g->num_parts;
     }
-    if (g->last)
+    if (g->last) {
         GNT_TRY(
-            lower_tree_sum(lo, n, q->stats, lo->p->stats, 0, 4 * (int64_t)lo->p->ir.num_members, GNT_F64));
+            lower_tree_sum(lo, n, q->stats, q->stats_result, 0, 4 * (int64_t)lo->p->ir.num_members, GNT_F64));
+        lo->list[lo->count - 1]->a.ranks.to_device = lo->p->stats;
+    }
 done:
     return st;
-}
-
-/* Sums of gradients go to their places in the block. */
-static void hand_out(const gnti_ranks_args *a)
-{
-    for (int64_t i = 0; i < a->num_parts; i++) {
-        const gnt_mat_view to = gnti_lower_view(a->lo, a->parts[i].value);
-        float *data = (float *)((char *)gnt_buffer_host(to.buf) + to.offset);
-
-        if (gnti_lower_value(a->lo, a->parts[i].value)->storage == GNTI_IN_GRADS)
-            memcpy(data, (const float *)a->out + a->parts[i].first,
-                   (size_t)a->parts[i].count * sizeof(float));
-    }
 }
 
 /* ---- exchanges ----------------------------------------------------------------------------------------------------- */
@@ -229,7 +220,8 @@ gnt_mat_view gnti_lower_gathered(const gnti_lowering *lo, int32_t value)
 /* NULL while the value has no memory: hoisted ones that a program has done with. */
 void *gnti_lower_host(const gnt_mat_view *v)
 {
-    return v->buf != NULL ? (char *)gnt_buffer_host(v->buf) + v->offset : NULL;
+    return v->buf != NULL && gnt_buffer_host(v->buf) != NULL ? (char *)gnt_buffer_host(v->buf) + v->offset
+                                                             : NULL;
 }
 
 static gnti_exchange_args exchange_of(const gnti_lowering *lo, const gnti_node *n)
@@ -241,8 +233,12 @@ static gnti_exchange_args exchange_of(const gnti_lowering *lo, const gnti_node *
                                   .row_stride = v.row_stride,
                                   .floats = v.width * v.block_members };
 
-    return (gnti_exchange_args){ .halo = lo->p->parts.halo[n->transposed ? GNTI_BACKWARD : GNTI_FORWARD],
+    const int dir = n->transposed ? GNTI_BACKWARD : GNTI_FORWARD;
+
+    return (gnti_exchange_args){ .halo = lo->p->parts.halo[dir],
                                  .rows = rows,
+                                 .device = lo->p->parts.device_halo[dir],
+                                 .view = gnti_lower_gathered(lo, n->in[0]),
                                  .raw = v.dtype != GNT_F32 };
 }
 
@@ -351,34 +347,44 @@ bool gnti_instr_talks(const gnti_instr *in)
     return in->kind >= GNTI_INSTR_EXCHANGE;
 }
 
-static gnt_status run_exchange(const gnti_exchange_args *a)
+static gnt_status start_exchange(const gnti_exchange_args *a)
 {
-    gnt_status st = GNT_OK;
+    return a->device != NULL ? gnti_device_halo_start(a->device, &a->view, a->raw)
+                             : gnti_halo_start(a->halo, &a->rows, a->raw);
+}
 
-    GNT_TRY(gnti_halo_start(a->halo, &a->rows, a->raw));
-    GNT_TRY(gnti_halo_finish(a->halo));
-done:
-    return st;
+static gnt_status poll_exchange(const gnti_exchange_args *a)
+{
+    bool arrived;
+
+    return a->device != NULL ? gnti_device_halo_poll(a->device, &arrived) : gnti_halo_poll(a->halo, &arrived);
+}
+
+static gnt_status finish_exchange(const gnti_exchange_args *a)
+{
+    return a->device != NULL ? gnti_device_halo_finish(a->device) : gnti_halo_finish(a->halo);
 }
 
 gnt_status gnti_parts_run(const gnti_instr *in)
 {
     gnt_status st = GNT_OK;
     const gnti_ranks_args *a = &in->a.ranks;
-    bool arrived;
 
     switch (in->kind) {
     case GNTI_INSTR_EXCHANGE:
-        return run_exchange(&in->a.exchange);
+        GNT_TRY(start_exchange(&in->a.exchange));
+        GNT_TRY(finish_exchange(&in->a.exchange));
+        break;
     case GNTI_INSTR_EXCHANGE_START:
-        return gnti_halo_start(in->a.exchange.halo, &in->a.exchange.rows, in->a.exchange.raw);
+        return start_exchange(&in->a.exchange);
     case GNTI_INSTR_EXCHANGE_POLL:
-        return gnti_halo_poll(in->a.exchange.halo, &arrived);
+        return poll_exchange(&in->a.exchange);
     case GNTI_INSTR_EXCHANGE_FINISH:
-        return gnti_halo_finish(in->a.exchange.halo);
+        return finish_exchange(&in->a.exchange);
     case GNTI_INSTR_SUM_RANKS:
+        GNT_TRY(gnti_device_sum_begin(a));
         GNT_TRY(gnti_tree_sum_run(a->tree, a->roots, a->count, a->dtype, a->out));
-        hand_out(a);
+        GNT_TRY(gnti_device_sum_end(a));
         break;
     default:
         return gnti_broadcast_run(in);

@@ -59,15 +59,17 @@ typedef struct gnti_program_parts {
     int64_t widest_group, num_results; /* floats */
     int64_t widest_norm;               /* doubles of a batch norm's sums */
 
-    const gnti_part *part; /* bound; the rest follows from it */
-    gnti_halo *halo[2];    /* [1] may be [0] */
+    const gnti_part *part;            /* bound; the rest follows from it */
+    gnti_halo *halo[2];               /* [1] may be [0] */
+    gnti_device_halo *device_halo[2]; /* of rows in a device's memory, else NULL; [1] may be [0] */
     gnti_tree_roots *roots;
     gnti_tree_sum *tree;
     int32_t num_roots, num_extra;
-    int64_t *root_chunk;  /* (num_roots + 1) first own chunk of each root */
-    int64_t *block_start; /* first rows of chunks, each root from 0: num_own_chunks + num_roots */
-    gnt_buffer *partial, *result;
+    int64_t *root_chunk;          /* (num_roots + 1) first own chunk of each root */
+    int64_t *block_start;         /* first rows of chunks, each root from 0: num_own_chunks + num_roots */
+    gnt_buffer *partial, *result; /* these and the next lie in memory that the host sees too */
     gnt_buffer *stats, *norm_partial, *norm_sums; /* doubles: (roots, M, 4), (roots, widest), (widest) */
+    gnt_buffer *stats_result;                     /* (M, 4) doubles */
     gnti_strategy strategy;                       /* HALO or BROADCAST, once bound */
     gnti_tile *tiles[2];                          /* (num_tiles), [1] may be [0]; BROADCAST alone */
     int32_t num_tiles;
@@ -96,6 +98,13 @@ gnt_status gnti_parts_sum(gnti_program *p, int64_t *values, int64_t count);
 /* Plans of interior and boundary rows of a matrix. */
 gnt_status gnti_make_split(gnti_program *p, const gnti_graph *g, const gnti_halo_plan *plan,
                            gnti_row_split *out);
+
+/* ---- device_parts.c: rows and sums of a device whose memory the host does not see ------------------------------------- */
+gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest);
+void gnti_device_halo_unbind(gnti_program *p);
+/* Sums in host memory are ready to be read; what became of them goes to the device. */
+gnt_status gnti_device_sum_begin(const gnti_ranks_args *a);
+gnt_status gnti_device_sum_end(const gnti_ranks_args *a);
 
 /* ---- parts_strategy.c ----------------------------------------------------------------------------------------------- */
 gnt_status gnti_choose_strategy(gnti_program *p);

@@ -40,6 +40,8 @@ gnt_status gnti_choose_strategy(gnti_program *p)
         gnti_text_append(&q->note, "");
     else if (gnti_context_determinism(p->ctx) == GNTI_DET_BITWISE)
         gnti_text_append(&q->note, ", broadcast would round otherwise than bitwise allows");
+    else if (!gnti_device_in_host_memory(p->dev))
+        gnti_text_append(&q->note, ", broadcast needs rows in host memory");
     else if (!only_sums(&p->ir))
         gnti_text_append(&q->note, ", broadcast serves sums alone, not largest terms or attention");
     else
