@@ -45,6 +45,11 @@ gnt_status gnti_plugin_open(const char *path, gnti_plugin **out)
     return open_with(path, RTLD_LOCAL, out);
 }
 
+gnt_status gnti_plugin_open_lasting(const char *path, gnti_plugin **out)
+{
+    return open_with(path, RTLD_LOCAL | RTLD_NODELETE, out);
+}
+
 void gnti_plugin_close(gnti_plugin **plugin)
 {
     gnti_plugin *p = *plugin;
@@ -116,7 +121,7 @@ gnt_status gnti_plugin_open_own(const char *name, gnti_plugin **out)
         snprintf(path, sizeof path, "%s/%s%s", folder, folders[i], name);
         if (access(path, R_OK) != 0)
             continue;
-        GNT_TRY(open_with(path, RTLD_LOCAL | RTLD_NODELETE, out));
+        GNT_TRY(gnti_plugin_open_lasting(path, out));
         goto done;
     }
     GNT_FAIL(GNT_ERR_UNSUPPORTED, "there is no '%s' in '%s': this build was made without it", name, folder);

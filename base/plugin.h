@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared objects opened while running: users' layers, and the CUDA back end. */
+/* Shared objects opened while running: users' layers, and back ends. */
 #ifndef GNTI_BASE_PLUGIN_H
 #define GNTI_BASE_PLUGIN_H
 
@@ -10,6 +10,9 @@ typedef struct gnti_plugin gnti_plugin;
 /* ERR_IO tells the loader's reason. A path without '/' is looked for where the loader looks; use "./x.so" for
  * here. */
 gnt_status gnti_plugin_open(const char *path, gnti_plugin **out);
+
+/* The same, and it stays loaded until the process ends, closed or not. */
+gnt_status gnti_plugin_open_lasting(const char *path, gnti_plugin **out);
 
 /* A plug-in of ours: `name` is looked for beside the library or program that this code is part of, then in ../lib from
  * there. It stays loaded until the process ends, closed or not. ERR_UNSUPPORTED when there is none. */

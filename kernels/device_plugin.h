@@ -17,6 +17,9 @@ typedef struct gnti_plugin_host {
     gnt_status (*error_set)(gnt_status code, const char *file, int line, const char *function,
                             const char *text);
     void (*error_trace)(const char *file, int line, const char *function);
+    const gnti_error_record *(*error_get)(void);
+    gnt_status (*error_adopt)(const gnti_error_record *record);
+    void (*assert_failed)(const char *condition, const char *file, int line, const char *function);
     gnt_status (*alloc)(void **out, size_t bytes, bool zero);
     void (*free)(void *block);
     double (*clock_seconds)(void);
@@ -38,8 +41,16 @@ typedef struct gnti_device_plugin {
 
 typedef const gnti_device_plugin *(*gnti_device_plugin_fn)(const gnti_plugin_host *host);
 
-/* The plug-in of a back end ("cuda"), opened when it is not yet. *out NULL without an error: this build or this machine has
- * none (no file, or no driver); why (160 bytes, may be NULL) tells which. */
+/* The back ends that may be plug-ins, and the driver's library that a machine must have for each: registry.c. */
+typedef struct gnti_plugin_line {
+    const char *backend, *driver;
+} gnti_plugin_line;
+enum { GNTI_NUM_DEVICE_PLUGINS = 1, GNTI_DEVICE_PLUGIN_WHY_BYTES = 160 };
+extern const gnti_plugin_line gnti_plugin_lines[GNTI_NUM_DEVICE_PLUGINS];
+
+/* The plug-in of a back end, opened when it is not yet. *out NULL without an error: this build or this machine has none (no
+ * file, or no driver); why (160 bytes, may be NULL) tells which. The folder that the environment's GNNTRAIN_PLUGIN_DIR names
+ * comes before the library's own, and needs no driver. */
 gnt_status gnti_device_plugin_find(const char *backend, const gnti_device_plugin **out, char *why);
 
 /* A table that is linked into this program is used instead of a file; tests that run a back end against a stand-in of its

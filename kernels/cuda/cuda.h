@@ -15,6 +15,7 @@
 #include <cublasLt.h>
 #include <cusparse.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 extern const gnt_backend gnti_cuda_backend;
@@ -28,6 +29,8 @@ struct gnt_device {
     cudaMemPool_t pool;
     cudaStream_t memory_stream; /* orders the pool's allocations */
     int32_t num_multiprocessors;
+    pthread_mutex_t lock;
+    struct gnt_stream *streams; /* open ones, under the lock */
 };
 
 struct gnt_buffer {
@@ -35,24 +38,53 @@ struct gnt_buffer {
     void *device;          /* address that kernels use */
 };
 
-struct cuda_capture_state;
+/* A block of device memory that only grows. What it was before may be read by captured steps, so it stays until the stream
+ * is closed. */
+enum { CUDA_MAX_OUTGROWN = 64 };
+typedef struct cuda_growing {
+    gnt_buffer *buf; /* NULL: none yet */
+    gnt_buffer *outgrown[CUDA_MAX_OUTGROWN];
+    int32_t num_outgrown;
+} cuda_growing;
+
+enum { CUDA_STAGING_BYTES = 1 << 20 }; /* of each of three parts */
+
+/* A download whose bytes lie in pinned memory until the stream is waited for. */
+enum { CUDA_MAX_PENDING = 16 };
+typedef struct cuda_pending {
+    void *dst;
+    const void *src;
+    size_t bytes;
+} cuda_pending;
+
+struct cuda_product_cache; /* descriptors of dense products; cuda_gemm.c */
 struct gnt_stream {
     gnti_stream_head head;
+    struct gnt_stream *next; /* of the device's list */
     cudaStream_t stream;
     int32_t num_events;
-    cudaEvent_t *events; /* (num_events) */
-    cublasLtHandle_t blas;
-    cusparseHandle_t sparse;
-    void *scratch, *workspace; /* device memory: of our kernels; of the libraries */
-    size_t scratch_bytes, workspace_bytes;
-    cuda_fault *fault; /* device memory, one */
-    void *staging;     /* pinned: what crosses between pageable memory and the device */
-    size_t staging_bytes;
-    struct cuda_capture_state *capture; /* NULL: not capturing */
+    cudaEvent_t *events;             /* (num_events) */
+    bool *recorded;                  /* (num_events) */
+    cudaEvent_t fence;               /* what frees of memory wait for */
+    cublasLtHandle_t blas;           /* NULL until a product needs it: cuda_blas() */
+    cusparseHandle_t sparse;         /* the same: cuda_sparse_handle() */
+    cuda_growing scratch, workspace; /* of our kernels; of the libraries */
+    cuda_fault *fault;               /* device memory, one */
+    gnt_buffer *fault_memory;
+    char *staging; /* pinned: two halves for uploads, then room for downloads */
+    cudaEvent_t staging_free[2];
+    int32_t staging_turn;
+    size_t downloads_used;
+    cuda_pending pending[CUDA_MAX_PENDING];
+    int32_t num_pending;
+    bool capturing;
+    bool may_fault;      /* work was queued that can meet a value it must refuse */
+    const char *last_op; /* queued */
+    struct cuda_product_cache *products;
 };
 
-/* Siblings of GNT_TRY: a failed call becomes ERR_DEVICE_NOMEM, ERR_PEER_LOST (a lost device) or ERR_INTERNAL with the call's
- * own text; cuda_error_of (cuda_status.c) decides. */
+/* Siblings of GNT_TRY: a failed call becomes ERR_DEVICE_NOMEM, ERR_DEVICE_LOST or ERR_INTERNAL with the call's own text;
+ * cuda_error_of (cuda_status.c) decides. */
 #define GNT_TRY_CUDA(call)                                                                                   \
     do {                                                                                                     \
         const cudaError_t cuda_result_ = (call);                                                             \
@@ -92,8 +124,13 @@ cuda_epilogue cuda_epilogue_of(const gnt_epilogue *e);
 /* Device memory until the stream's next op; grows when an op first needs more (not while capturing: ERR_STATE then). */
 gnt_status cuda_scratch(gnt_stream *s, size_t bytes, void **out);
 gnt_status cuda_workspace(gnt_stream *s, size_t bytes, void **out); /* the same for a library's call */
-/* Makes the stream's device current in this thread. Every entry of the table that calls the runtime does so first. */
+/* Makes the device current in this thread. cuda_table.c does so before every op; what is called otherwise does it itself. */
 gnt_status cuda_enter(const gnt_device *dev);
+/* One step of a host's wait that began at `start`: spins for 20 microseconds, then sleeps. */
+void cuda_nap(double start);
+/* The stream's handles, made at first use (not while capturing). */
+gnt_status cuda_blas(gnt_stream *s, cublasLtHandle_t *out);
+gnt_status cuda_sparse_handle(gnt_stream *s, cusparseHandle_t *out);
 
 /* cuda_device.c */
 gnt_status cuda_list(gnt_device_info *out, int32_t capacity, int32_t *out_count);
@@ -106,6 +143,7 @@ void cuda_free(gnt_buffer *buf);
 gnt_status cuda_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
 gnt_status cuda_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
 gnt_status cuda_copy(gnt_stream *s, const gnt_copy_args *a);
+void cuda_finish_downloads(gnt_stream *s); /* of a stream that has nothing to do */
 /* cuda_stream.c, cuda_capture.c */
 gnt_status cuda_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out);
 void cuda_stream_close(gnt_stream *s);
@@ -118,6 +156,7 @@ gnt_status cuda_capture_end(gnt_stream *s, gnt_capture **out);
 gnt_status cuda_capture_launch(gnt_stream *s, const gnt_capture *c);
 void cuda_capture_free(gnt_capture *c);
 /* math, a file each */
+void cuda_products_free(struct cuda_product_cache *products); /* NULL is fine */
 gnt_status cuda_gemm(gnt_stream *s, const gnt_gemm_args *a);
 gnt_status cuda_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan **out);
 gnt_status cuda_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
