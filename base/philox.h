@@ -11,6 +11,8 @@
 #ifndef GNTI_BASE_PHILOX_H
 #define GNTI_BASE_PHILOX_H
 
+#include "base/inline.h"
+
 #include <stdint.h>
 
 enum { GNTI_PHILOX_LAYOUT = 1 };
@@ -31,7 +33,7 @@ typedef struct gnti_philox_key {
     uint32_t k0, k1;
 } gnti_philox_key;
 
-static inline void gnti_philox(const uint32_t counter[4], gnti_philox_key key, uint32_t out[4])
+GNTI_INLINE void gnti_philox(const uint32_t counter[4], gnti_philox_key key, uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
 
@@ -55,14 +57,16 @@ static inline void gnti_philox(const uint32_t counter[4], gnti_philox_key key, u
 gnti_philox_key gnti_member_key(uint64_t seed, int32_t member);
 
 /* The key of host-side draws (splits, generators) of a seed: the seed itself. */
-static inline gnti_philox_key gnti_seed_key(uint64_t seed)
+GNTI_INLINE gnti_philox_key gnti_seed_key(uint64_t seed)
 {
-    return (gnti_philox_key){ (uint32_t)seed, (uint32_t)(seed >> 32) };
+    const gnti_philox_key key = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+
+    return key;
 }
 
 /* Four words of a node draw: columns 4 * quad .. 4 * quad + 3 of global row id at a step. */
-static inline void gnti_draw_quad(gnti_philox_key key, gnti_draw_kind kind, uint32_t ordinal, uint32_t step,
-                                  int64_t id, uint32_t quad, uint32_t out[4])
+GNTI_INLINE void gnti_draw_quad(gnti_philox_key key, gnti_draw_kind kind, uint32_t ordinal, uint32_t step,
+                                int64_t id, uint32_t quad, uint32_t out[4])
 {
     const uint32_t counter[4] = { quad, (uint32_t)id,
                                   (uint32_t)kind << 28 | ordinal << 16 |
@@ -82,17 +86,17 @@ uint32_t gnti_draw_init(gnti_philox_key key, uint64_t name_hash, uint32_t row, u
 uint64_t gnti_fnv1a(const char *text);
 
 /* Uniform in [0, 1) with 24 bits; integer below k; drop threshold floor(p 2^32): keep when word >= threshold. */
-static inline float gnti_uniform(uint32_t word)
+GNTI_INLINE float gnti_uniform(uint32_t word)
 {
     return (float)(word >> 8) * 0x1p-24f;
 }
 
-static inline uint32_t gnti_below(uint32_t word, uint32_t k)
+GNTI_INLINE uint32_t gnti_below(uint32_t word, uint32_t k)
 {
     return (uint32_t)(((uint64_t)word * k) >> 32);
 }
 
-static inline uint64_t gnti_drop_threshold(float p)
+GNTI_INLINE uint64_t gnti_drop_threshold(float p)
 {
     return (uint64_t)((double)p * 4294967296.0);
 }

@@ -3,10 +3,12 @@
 #ifndef GNTI_KERNELS_BF16_H
 #define GNTI_KERNELS_BF16_H
 
+#include "base/inline.h"
+
 #include <stdint.h>
 #include <string.h>
 
-static inline float gnti_bf16_to_float(uint16_t v)
+GNTI_INLINE float gnti_bf16_to_float(uint16_t v)
 {
     const uint32_t bits = (uint32_t)v << 16;
     float f;
@@ -15,7 +17,7 @@ static inline float gnti_bf16_to_float(uint16_t v)
     return f;
 }
 
-static inline uint16_t gnti_bf16_from_float(float f)
+GNTI_INLINE uint16_t gnti_bf16_from_float(float f)
 {
     uint32_t bits;
 

@@ -18,22 +18,22 @@ typedef struct gnti_step_head {
     int64_t step, num_hypers, num_members;
 } gnti_step_head;
 
-static inline const gnti_philox_key *gnti_step_keys(const gnti_step_head *s)
+GNTI_INLINE const gnti_philox_key *gnti_step_keys(const gnti_step_head *s)
 {
     return (const gnti_philox_key *)(s + 1);
 }
 
-static inline const float *gnti_step_hyper(const gnti_step_head *s, int32_t hyper)
+GNTI_INLINE const float *gnti_step_hyper(const gnti_step_head *s, int32_t hyper)
 {
     return (const float *)(gnti_step_keys(s) + s->num_members) + (int64_t)hyper * s->num_members;
 }
 
-static inline const uint8_t *gnti_step_live(const gnti_step_head *s)
+GNTI_INLINE const uint8_t *gnti_step_live(const gnti_step_head *s)
 {
     return (const uint8_t *)gnti_step_hyper(s, (int32_t)s->num_hypers);
 }
 
-static inline size_t gnti_step_bytes(int64_t num_hypers, int64_t num_members)
+GNTI_INLINE size_t gnti_step_bytes(int64_t num_hypers, int64_t num_members)
 {
     return sizeof(gnti_step_head) +
            (size_t)num_members * (sizeof(gnti_philox_key) + (size_t)num_hypers * sizeof(float) + 1);

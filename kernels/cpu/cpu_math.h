@@ -11,10 +11,12 @@
 #ifndef GNTI_KERNELS_CPU_MATH_H
 #define GNTI_KERNELS_CPU_MATH_H
 
+#include "base/inline.h"
+
 #include <stdint.h>
 #include <string.h>
 
-#define CPU_INLINE static inline __attribute__((always_inline))
+#define CPU_INLINE GNTI_INLINE_ALWAYS
 
 CPU_INLINE float cpu_bits_float(uint32_t bits)
 {

@@ -170,17 +170,6 @@ gnt_status cuda_gather_rows(gnt_stream *s, const gnt_rows_args *a);
 gnt_status cuda_loss(gnt_stream *s, const gnt_loss_args *a);
 gnt_status cuda_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 
-/* The CSR of a plan on the device. Offsets are 32-bit where the arcs fit (offsets32), else 64-bit. Own kernels read these. */
-typedef struct cuda_csr {
-    int64_t num_rows, num_cols, num_arcs;
-    const int32_t *offsets32; /* (num_rows + 1) or NULL */
-    const int64_t *offsets64;
-    const int32_t *columns; /* (num_arcs) */
-    const float *weights;   /* (num_arcs) or NULL: all 1 */
-    const int32_t *rows;    /* (num_work) the output rows, or NULL: first_row + i */
-    int64_t first_row, num_work;
-} cuda_csr;
-
 struct cuda_sparse; /* descriptors and buffers of the library's product; cuda_spmm.c */
 struct gnt_spmm_plan {
     gnti_plan_head head;
