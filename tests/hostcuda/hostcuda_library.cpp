@@ -52,6 +52,13 @@ void check_ranges(int device, const std::vector<range> &ranges, const char *call
                        ranges[i].data, ranges[i].bytes, ranges[j].argument, ranges[j].data, ranges[j].bytes);
 }
 
+bool batch_overlaps(int64_t batch, int64_t stride, int64_t lines, int64_t length, int64_t ld)
+{
+    if (batch <= 1 || lines == 0 || length == 0)
+        return false;
+    return stride < (lines - 1) * ld + length && (stride < length || (batch - 1) * stride + length > ld);
+}
+
 void scribble(void *data, size_t bytes)
 {
     if (bytes > 0)

@@ -66,6 +66,8 @@ void check_stream(int device, cudaStream_t stream, const char *call);
 void check_alignment(const void *data, size_t alignment, const char *call, const char *argument);
 /* Each range lies in one live allocation, and what is written overlaps nothing else, unless it is the very same range. */
 void check_ranges(int device, const std::vector<range> &ranges, const char *call);
+/* Whether matrices of a batch share elements; they may lie one behind the other, or side by side in longer lines. */
+bool batch_overlaps(int64_t batch, int64_t stride, int64_t lines, int64_t length, int64_t ld);
 /* Bytes that no program may rely on: NaN as floats. */
 void scribble(void *data, size_t bytes);
 
