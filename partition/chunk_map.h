@@ -56,10 +56,11 @@ typedef struct gnti_map_config {
 gnt_status gnti_chunk_map_first(const gnti_chunk_facts *f, const gnti_map_config *c, int32_t *owner);
 
 /* From old_owner (device numbers of the old set; new_of_old (old devices) says its number in the new set, -1: leaving) to
- * owner, moving few bytes. moved (may be NULL): bytes moved and the lower bound. */
+ * owner, moving few bytes; more than these only where the halo would be far from that of a direct cut. moved (may be NULL). */
 typedef struct gnti_moves {
     int32_t num_chunks;
     double bytes, load, bound; /* load moved (seconds) and its lower bound */
+    double bought;             /* load moved for less halo, beyond the bound and one chunk a device */
 } gnti_moves;
 gnt_status gnti_chunk_map_resize(const gnti_chunk_facts *f, const gnti_map_config *c,
                                  const int32_t *old_owner, const int32_t *new_of_old, int32_t num_old,

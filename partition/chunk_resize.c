@@ -7,12 +7,14 @@
  *   2. where rows on the wire cost something, the emptiest device pulls the chunk that it shares most rows with, again and
  *      again, from the pool and from who has too much; what is left in the pool goes, in descending cost, to who would be done
  *      first
- *   3. single moves and swaps as long as (sum of squared excess, bytes moved + a little halo) falls, never over the budget;
- *      annealing (chunk_resize_anneal.c) over the same sum; then the same with the fullest device's fill as everybody's limit, so that nothing stays moved for nothing
+ *   3. single moves and swaps as long as (sum of squared excess, bytes moved + a little halo) falls, never over the budget.
+ *      Then the fullest device's fill is everybody's limit, so that nothing stays moved for nothing, and annealing
+ *      (chunk_resize_anneal.c) looks over the same sum, with the ranges of a first map as a candidate
  *   4. branch and bound over the bytes at that fill, exact unless its nodes run out
+ *   5. halo far above what a direct cut would have is bought down with more moves (chunk_resize_halo.c)
  * A map whose devices are within their limits is left as it is. Moved load is at least
  *   bound = leaving load + sum over staying d of max(0, load_d - limit_d)
- * and by 1. to 4. at most that and one chunk a device more.
+ * and by 1. to 4. at most that and one chunk a device more (the budget).
  */
 #include "partition/chunk_resize.h"
 
@@ -22,6 +24,8 @@
 enum { MAX_PASSES = 50, MAX_SWAP_CHUNKS = 2048 };
 
 static const double HALO_WORTH = 1.0; /* chunks' worth of bytes that a chunk's worth of halo is worth */
+static const double CHUNKS_DIFFER =
+    0.02; /* seconds of an epoch given for freedom, where limits cannot be kept */
 
 static void resize_clear(gnti_resize *r)
 {
@@ -320,7 +324,7 @@ static bool improve(gnti_resize *r, int32_t p)
     return true;
 }
 
-static void search(gnti_resize *r)
+void gnti_resize_search(gnti_resize *r)
 {
     bool changed = true;
 
@@ -331,14 +335,17 @@ static void search(gnti_resize *r)
     }
 }
 
-/* Everybody may be as full as the fullest device is: what is within needs no move. */
+/* Everybody may be as full as the fullest device is: what is within needs no move. Where chunks are too large for the limits
+ * a little fuller still, or the one chunk too much could only be the lightest. */
 static void relax_limits(gnti_resize *r)
 {
     const gnti_map_config *c = r->s.c;
+    const double slack = r->halo_price > 0.0 ? CHUNKS_DIFFER : 0.0;
     double most = 0.0;
 
     for (int32_t d = 0; d < c->num_devices; d++)
-        most = fmax(most, r->s.load[d] / c->devices[d].speed);
+        if (r->s.load[d] > r->limit[d])
+            most = fmax(most, r->s.load[d] / c->devices[d].speed * (1.0 + slack));
     for (int32_t d = 0; d < c->num_devices; d++)
         r->limit[d] = fmax(r->limit[d], most * c->devices[d].speed * (1.0 + 1e-12));
 }
@@ -398,7 +405,10 @@ done:
 
 static void report(const gnti_resize *r, double bound, gnti_moves *moved)
 {
-    *moved = (gnti_moves){ .bytes = r->moved_bytes, .load = r->moved_load, .bound = bound };
+    *moved = (gnti_moves){ .bytes = r->moved_bytes,
+                           .load = r->moved_load,
+                           .bound = bound,
+                           .bought = fmax(0.0, r->moved_load - r->budget) };
     for (int32_t p = 0; p < r->s.f->num_chunks; p++)
         moved->num_chunks += r->home[p] < 0 || r->s.owner[p] != r->home[p];
 }
@@ -432,13 +442,13 @@ gnt_status gnti_chunk_map_resize(const gnti_chunk_facts *f, const gnti_map_confi
         }
         shed(&r);
         GNT_TRY(place_pool(&r));
-        search(&r);
+        gnti_resize_search(&r);
+        relax_limits(&r);
         GNT_TRY(gnti_resize_anneal(&r));
         GNT_TRY(gnti_resize_ranges(&r));
-        search(&r);
-        relax_limits(&r);
-        search(&r);
+        gnti_resize_search(&r);
         GNT_TRY(gnti_resize_exact(&r));
+        GNT_TRY(gnti_resize_buy_halo(&r));
     }
     for (int32_t p = 0; p < f->num_chunks; p++)
         owner[p] = map[p];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A resize under way: the halves of it, chunk_resize.c (pull, shed, place, search), chunk_resize_anneal.c and
- * chunk_resize_exact.c (branch and bound). */
+/* A resize under way, between its halves: chunk_resize.c (pull, shed, place, search), chunk_resize_anneal.c,
+ * chunk_resize_exact.c (branch and bound), chunk_resize_halo.c (moves for less halo). */
 #ifndef GNTI_PARTITION_CHUNK_RESIZE_H
 #define GNTI_PARTITION_CHUNK_RESIZE_H
 
@@ -52,5 +52,14 @@ gnt_status gnti_resize_ranges(gnti_resize *r);
 
 /* Looks for the map that moves fewest bytes within the limits; takes it when it is better with its halo counted too. */
 gnt_status gnti_resize_exact(gnti_resize *r);
+
+/* Single moves and swaps until none is better. */
+void gnti_resize_search(gnti_resize *r);
+
+/* Renames the devices of a map so that most bytes stay at home (chunk_resize_ranges.c). */
+gnt_status gnti_resize_trade(const gnti_resize *r, int32_t *map);
+
+/* Moves more than the budget where halo is far above a direct cut's (chunk_resize_halo.c). */
+gnt_status gnti_resize_buy_halo(gnti_resize *r);
 
 #endif

@@ -31,8 +31,7 @@ static bool best_pair(const gnti_map_config *c, const double *shared, const int3
     return most >= 0.0;
 }
 
-/* Renames the devices of a map so that ranges stay at home where they can. */
-static gnt_status trade(const gnti_resize *r, int32_t *map)
+gnt_status gnti_resize_trade(const gnti_resize *r, int32_t *map)
 {
     gnt_status st = GNT_OK;
     const gnti_map_config *c = r->s.c;
@@ -74,7 +73,7 @@ gnt_status gnti_resize_ranges(gnti_resize *r)
     GNT_TRY(gnti_alloc_array(&map, num_chunks));
     if (gnti_chunk_map_ranges(r->s.f, r->s.c, map) != GNT_OK)
         goto done; /* no ranges keep the memory limits */
-    GNT_TRY(trade(r, map));
+    GNT_TRY(gnti_resize_trade(r, map));
     before = gnti_resize_total(r);
     for (int32_t p = 0; p < num_chunks; p++) {
         const int32_t now = r->s.owner[p];

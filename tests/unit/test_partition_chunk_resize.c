@@ -76,7 +76,8 @@ static void check_resize(const scene *s, const int32_t *owner, const gnti_moves 
     fullest(s, owner, &bytes, &load);
     assert_true(fabs(bytes - moves->bytes) <= 1e-6 * (1.0 + bytes));
     assert_true(fabs(load - moves->load) <= 1e-6 * (1.0 + load));
-    assert_true(load <= moves->bound + most_cost * s->c.num_devices + 1e-9);
+    assert_true(load <= moves->bound + most_cost * s->c.num_devices + moves->bought + 1e-9);
+    assert_true(moves->bought == 0.0 || s->c.halo_seconds > 0.0); /* halo is what more is moved for */
 }
 
 /* The fewest bytes of all maps whose fullest device is not fuller. */
