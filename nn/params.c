@@ -216,24 +216,28 @@ done:
     return st;
 }
 
-/* Programs hold on to the weights' buffer, so the contents change places. */
+/* Programs hold on to the weights' buffer, so the contents change places. Gradients, which every step writes anew, lend their
+ * room: a run that fitted its device must not fail at its end. */
 gnt_status gnti_params_use_best(gnti_params *params, bool best)
 {
     gnt_status st = GNT_OK;
-    gnt_buffer *temp = NULL;
+    gnt_buffer *own = NULL, *temp = params->blocks[GNTI_BLOCK_GRADS];
     const size_t bytes = (size_t)params->num_floats * sizeof(float);
     gnt_buffer *w = params->blocks[GNTI_BLOCK_WEIGHTS], *b = params->blocks[GNTI_BLOCK_BEST];
 
     if (best == params->best_in_use)
         return GNT_OK;
     GNT_CHECK(b != NULL, GNT_ERR_STATE, "no best weights were kept");
-    GNT_TRY(gnti_buffer_alloc(params->dev, bytes > 0 ? bytes : 1, &temp));
+    if (temp == NULL) {
+        GNT_TRY(gnti_buffer_alloc(params->dev, bytes > 0 ? bytes : 1, &own));
+        temp = own;
+    }
     GNT_TRY(gnti_copy(params->stream, &(gnt_copy_args){ temp, 0, w, 0, bytes }));
     GNT_TRY(gnti_copy(params->stream, &(gnt_copy_args){ w, 0, b, 0, bytes }));
     GNT_TRY(gnti_copy(params->stream, &(gnt_copy_args){ b, 0, temp, 0, bytes }));
     GNT_TRY(gnti_stream_finish(params->stream));
     params->best_in_use = best;
 done:
-    gnti_buffer_free(&temp);
+    gnti_buffer_free(&own);
     return st;
 }

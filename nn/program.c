@@ -167,6 +167,8 @@ gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
     GNT_TRY(gnti_stream_finish(p->stream));
     p->bound = true;
 done:
+    if (p != NULL && st == GNT_ERR_DEVICE_NOMEM)
+        gnti_program_tell_shortage(p);
     if (p != NULL)
         tell_others(p, st);
     return st;

@@ -198,4 +198,7 @@ gnt_status gnti_lower_program(gnti_program *p);
 void gnti_lowering_free(gnti_lowering *lo);
 gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in);
 
+/* Puts what the program keeps on its device in front of the error's text. */
+void gnti_program_tell_shortage(const gnti_program *p);
+
 #endif

@@ -242,11 +242,11 @@ static gnt_status too_small(const gnt_trainer *tr, const gnti_rank *rank)
     char text[GNTI_ERROR_TEXT_BYTES];
 
     snprintf(text, sizeof text, "%s", gnt_last_error());
-    return gnti_error_set(
-        GNT_ERR_DEVICE_NOMEM, __FILE__, __LINE__, __func__,
-        "device %d of %d, with %lld rows: %s: raise its mem, add a device, or take narrower layers",
-        (int)rank->rank, (int)tr->job.place.size,
-        (long long)(rank->rows != NULL ? rank->rows->num_own : tr->data->num_nodes), text);
+    return gnti_error_set(GNT_ERR_DEVICE_NOMEM, __FILE__, __LINE__, __func__,
+                          "device %d of %d, with %lld rows: %s: add a device (--devices), raise its mem, or "
+                          "take narrower layers or fewer seeds",
+                          (int)rank->rank, (int)tr->job.place.size,
+                          (long long)(rank->rows != NULL ? rank->rows->num_own : tr->data->num_nodes), text);
 }
 
 /* On the rank's thread, which touches its memory first. */
@@ -267,7 +267,7 @@ static gnt_status make_rank(gnti_rank *rank, void *user)
     GNT_TRY(make_evaluator(tr, rank));
     GNT_TRY(make_scorer(tr, rank));
 done:
-    if (st == GNT_ERR_DEVICE_NOMEM && tr->job.place.specs[rank->rank].memory > 0)
+    if (st == GNT_ERR_DEVICE_NOMEM)
         st = too_small(tr, rank);
     return st;
 }

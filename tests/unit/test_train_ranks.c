@@ -8,6 +8,7 @@
 #include "train/trainer_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { EPOCHS = 12, CHUNKS = 16 };
@@ -370,6 +371,38 @@ static void test_small_memory_is_named(void **state)
     train_case_free(&c);
 }
 
+/* What fits a device at the start fits to the end, test values included. */
+static void test_memory_is_asked_for_at_the_start(void **state)
+{
+    train_case c;
+    int fitted = 0;
+
+    (void)state;
+    train_case_arrays(&c, GNT_LABELS_CLASS, 12);
+    c.text = "gcn:64, gcn";
+    train_case_dataset(&c, "threads=1");
+    c.config.epochs = 2;
+    for (int bytes = 1024; fitted < 4; bytes += 512) {
+        gnt_trainer *tr = NULL;
+        gnt_epoch_stats s;
+        char devices[32];
+        int epochs = 0;
+
+        snprintf(devices, sizeof devices, "cpu:mem=%d", bytes);
+        c.config.devices = devices;
+        if (gnt_trainer_create(c.model, c.data, &c.config, &tr) != GNT_OK)
+            continue;
+        while (gnt_trainer_next(tr, &s))
+            epochs++;
+        gnt_assert_ok(gnt_trainer_status(tr));
+        assert_int_equal(epochs, 2);
+        gnt_assert_ok(gnt_trainer_finish(tr));
+        gnt_trainer_free(&tr);
+        fitted++;
+    }
+    train_case_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_slow_rank_is_balanced),
         cmocka_unit_test(test_first_map_follows_the_probe),
         cmocka_unit_test(test_small_memory_is_named),
+        cmocka_unit_test(test_memory_is_asked_for_at_the_start),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
