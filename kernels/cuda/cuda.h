@@ -30,7 +30,8 @@ struct gnt_device {
     cudaStream_t memory_stream; /* orders the pool's allocations */
     int32_t num_multiprocessors;
     pthread_mutex_t lock;
-    struct gnt_stream *streams; /* open ones, under the lock */
+    struct gnt_stream *streams; /* open ones; this and the next under the lock */
+    struct cuda_graph *graphs;  /* of living plans */
 };
 
 struct gnt_buffer {
@@ -170,11 +171,29 @@ gnt_status cuda_gather_rows(gnt_stream *s, const gnt_rows_args *a);
 gnt_status cuda_loss(gnt_stream *s, const gnt_loss_args *a);
 gnt_status cuda_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 
-struct cuda_sparse; /* descriptors and buffers of the library's product; cuda_spmm.c */
+/* cuda_csr.c: the arrays of a graph on the device, shared by all plans over the same host arrays. */
+struct cuda_graph;
+struct cuda_sparse; /* descriptors and buffers of the library's product; cuda_sparse.c */
 struct gnt_spmm_plan {
     gnti_plan_head head;
     cuda_csr csr;
-    struct cuda_sparse *sparse; /* NULL: own kernels only */
+    struct cuda_graph *graph; /* holds offsets, columns, weights of csr */
+    gnt_buffer *lists;        /* holds the rest of csr */
+    struct cuda_sparse *sparse;
 };
+/* Fills csr, graph and lists of a zeroed plan; waits for the copies. */
+gnt_status cuda_csr_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan *p);
+void cuda_csr_free(gnt_spmm_plan *p);
+
+/* cuda_sparse.c: whether the library does this product, and the product without its epilogue. */
+bool cuda_sparse_fits(const gnt_spmm_plan *p, const gnt_spmm_args *a);
+gnt_status cuda_sparse_run(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
+gnt_status cuda_sparse_create(struct cuda_sparse **out);
+void cuda_sparse_free(struct cuda_sparse *sparse); /* NULL is fine */
+
+/* cuda_gemm.c: what both products ask of an epilogue. */
+bool cuda_epilogue_is_none(const gnt_epilogue *e);
+/* Whether a library's product cannot go where y lies: y is read by the epilogue, or has another type. */
+bool cuda_needs_own_product(const gnt_mat_view *y, const gnt_epilogue *e, float beta);
 
 #endif
