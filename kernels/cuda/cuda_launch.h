@@ -148,10 +148,7 @@ cudaError_t cuda_launch_gather(cudaStream_t stream, const cuda_rows_args *a);
 
 /* ---- sums over rows ------------------------------------------------------------------------------------------------- */
 
-/* Sums over rows go by the fixed tree of args.h: the blocks' sums, then the tree over them, in place. tree (host memory) NULL:
- * blocks of 1024 rows. Bytes of the sums of a tree with `count` values of so many bytes. */
-size_t cuda_tree_bytes(const gnt_row_tree *tree, int64_t num_rows, int64_t count, size_t value_bytes);
-
+/* Sums over rows go by the fixed tree of args.h (cuda_tree.cuh); tree (host memory) NULL: blocks of 1024 rows. */
 typedef struct cuda_reduce_args { /* gnt_reduce_args */
     gnt_reduce_kind kind;
     cuda_view a, b, y;
