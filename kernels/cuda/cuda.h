@@ -48,7 +48,8 @@ typedef struct cuda_growing {
     int32_t num_outgrown;
 } cuda_growing;
 
-enum { CUDA_STAGING_BYTES = 1 << 20 }; /* of each of three parts */
+/* Pinned memory of a stream: slots for uploads in turn, then room for downloads. */
+enum { CUDA_UPLOAD_SLOTS = 16, CUDA_SLOT_BYTES = 128 << 10, CUDA_DOWNLOAD_BYTES = 1 << 20 };
 
 /* A download whose bytes lie in pinned memory until the stream is waited for. */
 enum { CUDA_MAX_PENDING = 16 };
@@ -72,9 +73,9 @@ struct gnt_stream {
     cuda_growing scratch, workspace; /* of our kernels; of the libraries */
     cuda_fault *fault;               /* device memory, one */
     gnt_buffer *fault_memory;
-    char *staging; /* pinned: two halves for uploads, then room for downloads */
-    cudaEvent_t staging_free[2];
-    int32_t staging_turn;
+    char *staging;
+    cudaEvent_t slot_free[CUDA_UPLOAD_SLOTS];
+    int32_t next_slot;
     size_t downloads_used;
     cuda_pending pending[CUDA_MAX_PENDING];
     int32_t num_pending;

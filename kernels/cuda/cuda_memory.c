@@ -142,18 +142,17 @@ gnt_status cuda_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void
 
     GNT_CHECK(!s->capturing, GNT_ERR_STATE, "an upload cannot be part of a captured step");
     GNT_TRY(cuda_enter(s->head.device));
-    for (size_t done_bytes = 0; done_bytes < bytes;) {
-        const size_t n = bytes - done_bytes < CUDA_STAGING_BYTES ? bytes - done_bytes : CUDA_STAGING_BYTES;
-        const int32_t half = s->staging_turn;
-        char *room = s->staging + (size_t)half * CUDA_STAGING_BYTES;
+    for (size_t at = 0, n; at < bytes; at += n) {
+        const int32_t slot = s->next_slot;
+        char *room = s->staging + (size_t)slot * CUDA_SLOT_BYTES;
 
-        GNT_TRY(wait_event(s->staging_free[half]));
-        memcpy(room, (const char *)src + done_bytes, n);
-        GNT_TRY_CUDA(cudaMemcpyAsync(cuda_address(dst, offset + done_bytes), room, n, cudaMemcpyHostToDevice,
-                                     s->stream));
-        GNT_TRY_CUDA(cudaEventRecord(s->staging_free[half], s->stream));
-        s->staging_turn = !half;
-        done_bytes += n;
+        n = bytes - at < CUDA_SLOT_BYTES ? bytes - at : CUDA_SLOT_BYTES;
+        GNT_TRY(wait_event(s->slot_free[slot]));
+        memcpy(room, (const char *)src + at, n);
+        GNT_TRY_CUDA(
+            cudaMemcpyAsync(cuda_address(dst, offset + at), room, n, cudaMemcpyHostToDevice, s->stream));
+        GNT_TRY_CUDA(cudaEventRecord(s->slot_free[slot], s->stream));
+        s->next_slot = (slot + 1) % CUDA_UPLOAD_SLOTS;
     }
 done:
     return st;
@@ -184,19 +183,17 @@ gnt_status cuda_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t
 
     GNT_CHECK(!s->capturing, GNT_ERR_STATE, "a download cannot be part of a captured step");
     GNT_TRY(cuda_enter(s->head.device));
-    for (size_t done_bytes = 0; done_bytes < bytes;) {
-        const size_t n = bytes - done_bytes < CUDA_STAGING_BYTES ? bytes - done_bytes : CUDA_STAGING_BYTES;
+    for (size_t at = 0, n; at < bytes; at += n) {
         char *room;
 
-        if (s->num_pending == CUDA_MAX_PENDING || s->downloads_used + n > CUDA_STAGING_BYTES)
+        n = bytes - at < CUDA_DOWNLOAD_BYTES ? bytes - at : CUDA_DOWNLOAD_BYTES;
+        if (s->num_pending == CUDA_MAX_PENDING || s->downloads_used + n > CUDA_DOWNLOAD_BYTES)
             GNT_TRY(wait_all(s));
-        room = s->staging + 2 * (size_t)CUDA_STAGING_BYTES + s->downloads_used;
-        GNT_TRY_CUDA(cudaMemcpyAsync(room, cuda_address(src, offset + done_bytes), n, cudaMemcpyDeviceToHost,
-                                     s->stream));
-        s->pending[s->num_pending++] =
-            (cuda_pending){ .dst = (char *)dst + done_bytes, .src = room, .bytes = n };
-        s->downloads_used += (n + 63) & ~(size_t)63;
-        done_bytes += n;
+        room = s->staging + (size_t)CUDA_UPLOAD_SLOTS * CUDA_SLOT_BYTES + s->downloads_used;
+        GNT_TRY_CUDA(
+            cudaMemcpyAsync(room, cuda_address(src, offset + at), n, cudaMemcpyDeviceToHost, s->stream));
+        s->pending[s->num_pending++] = (cuda_pending){ .dst = (char *)dst + at, .src = room, .bytes = n };
+        s->downloads_used += gnti_round_up(n, 64);
     }
 done:
     return st;

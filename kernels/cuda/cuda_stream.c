@@ -52,8 +52,8 @@ static gnt_status make_events(gnt_stream *s, int32_t num_events)
     s->num_events = num_events;
     for (int32_t i = 0; i < num_events; i++)
         GNT_TRY_CUDA(cudaEventCreate(&s->events[i]));
-    for (int i = 0; i < 2; i++)
-        GNT_TRY_CUDA(cudaEventCreateWithFlags(&s->staging_free[i], cudaEventDisableTiming));
+    for (int i = 0; i < CUDA_UPLOAD_SLOTS; i++)
+        GNT_TRY_CUDA(cudaEventCreateWithFlags(&s->slot_free[i], cudaEventDisableTiming));
     GNT_TRY_CUDA(cudaEventCreateWithFlags(&s->fence, cudaEventDisableTiming));
 done:
     return st;
@@ -71,7 +71,9 @@ gnt_status cuda_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **ou
     s->last_op = "none";
     GNT_TRY_CUDA(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
     GNT_TRY(make_events(s, num_events));
-    GNT_TRY_CUDA(cudaHostAlloc((void **)&s->staging, 3 * (size_t)CUDA_STAGING_BYTES, cudaHostAllocPortable));
+    GNT_TRY_CUDA(cudaHostAlloc((void **)&s->staging,
+                               (size_t)CUDA_UPLOAD_SLOTS * CUDA_SLOT_BYTES + CUDA_DOWNLOAD_BYTES,
+                               cudaHostAllocPortable));
     GNT_TRY(cuda_alloc(dev, sizeof *s->fault, &s->fault_memory));
     s->fault = s->fault_memory->device;
     link_stream(s);
@@ -96,9 +98,9 @@ static void destroy_events(gnt_stream *s)
     for (int32_t i = 0; i < s->num_events; i++)
         if (s->events[i] != NULL)
             (void)cudaEventDestroy(s->events[i]);
-    for (int i = 0; i < 2; i++)
-        if (s->staging_free[i] != NULL)
-            (void)cudaEventDestroy(s->staging_free[i]);
+    for (int i = 0; i < CUDA_UPLOAD_SLOTS; i++)
+        if (s->slot_free[i] != NULL)
+            (void)cudaEventDestroy(s->slot_free[i]);
     if (s->fence != NULL)
         (void)cudaEventDestroy(s->fence);
 }
