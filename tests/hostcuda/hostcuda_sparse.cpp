@@ -100,8 +100,8 @@ void check_shapes(const spmm_call &s)
                (long long)s.c->cols);
     check_dense(*s.b, s.name);
     check_dense(*s.c, s.name);
-    if (s.c->batch > 1 &&
-        s.c->stride < dense_extent({ s.c->rows, s.c->cols, s.c->ld, nullptr, s.c->type, s.c->order, 1, 0 }))
+    const bool by_row = s.c->order == CUSPARSE_ORDER_ROW;
+    if (hostcuda::batch_overlaps(s.c->batch, s.c->stride, by_row ? m : n, by_row ? n : m, s.c->ld))
         broken("%s: the %d matrices of C overlap: %lld elements apart", s.name, s.c->batch,
                (long long)s.c->stride);
     if ((s.b->batch != 1 && s.b->batch != s.c->batch) || (s.a->m.batch != 1 && s.a->m.batch != s.c->batch))
