@@ -10,9 +10,11 @@ list(FILTER cuda_c_sources EXCLUDE REGEX "/cuda_plugin_host\\.c$")
 foreach(op gemm spmm norm map reduce gather loss optimizer attend) # cuda_pending.c answers for those not written yet
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_${op}.c)
     set_property(SOURCE kernels/cuda/cuda_pending.c APPEND PROPERTY COMPILE_DEFINITIONS CUDA_PENDING_${op})
+    set(GNT_CUDA_PENDING ON)
   endif()
 endforeach()
-set(cuda_host_source ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_plugin_host.c) # base/'s functions, forwarded to the library
+# base/'s functions, forwarded to the library; sizes are arithmetic alone
+set(cuda_host_sources ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_plugin_host.c ${CMAKE_SOURCE_DIR}/base/size.c)
 
 find_program(GNT_NVCC nvcc HINTS /usr/local/cuda/bin)
 find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include)
@@ -38,12 +40,14 @@ if(missing)
 endif()
 
 if(CMAKE_CXX_COMPILER)
+  set(CMAKE_CXX_FLAGS_DEBUG "${CMAKE_C_FLAGS_DEBUG}" CACHE STRING "as for C")
+  set(CMAKE_CXX_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}" CACHE STRING "as for C")
   enable_language(CXX)
   set(CMAKE_CXX_STANDARD 17)
   set(CMAKE_CXX_EXTENSIONS OFF)
   set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 endif()
-if(GNT_TESTS AND CMAKE_CXX_COMPILER)
+if(GNT_TESTS AND CMAKE_CXX_COMPILER AND EXISTS ${CMAKE_SOURCE_DIR}/tests/hostcuda/hostcuda_device.h)
   file(GLOB hostcuda_sources CONFIGURE_DEPENDS tests/hostcuda/*.cpp)
   set_source_files_properties(${cuda_kernel_sources} PROPERTIES LANGUAGE CXX
     COMPILE_OPTIONS "-xc++;-include;${CMAKE_SOURCE_DIR}/tests/hostcuda/hostcuda_device.h")
@@ -54,7 +58,7 @@ if(GNT_TESTS AND CMAKE_CXX_COMPILER)
   target_compile_options(gnt_hostcuda PRIVATE -Wall -Wextra -Wshadow -ffp-contract=off $<$<BOOL:${GNT_WERROR}>:-Werror>)
   target_link_libraries(gnt_hostcuda PUBLIC Threads::Threads m)
   # the same as a plug-in in a folder of its own, which GNNTRAIN_PLUGIN_DIR names
-  add_library(gnntrain-hostcuda MODULE $<TARGET_OBJECTS:gnt_hostcuda> ${cuda_host_source})
+  add_library(gnntrain-hostcuda MODULE $<TARGET_OBJECTS:gnt_hostcuda> ${cuda_host_sources})
   target_link_libraries(gnntrain-hostcuda PRIVATE gnt_hostcuda)
   set_target_properties(gnntrain-hostcuda PROPERTIES OUTPUT_NAME gnntrain-cuda LINKER_LANGUAGE CXX
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/hostcuda)
@@ -64,6 +68,7 @@ endif()
 
 if(GNT_NVCC AND CUDA_LIB_cudart AND CUDA_LIB_cusparse AND CUDA_LIB_cublasLt AND CUDA_LIB_nccl AND NOT GNT_SANITIZE)
   # Not CMake's own CUDA language: its check of the compiler costs seconds, and one file is one command.
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/cuda)
   set(GNT_CUDA_ARCHITECTURES "80;90;100" CACHE STRING "compute capabilities that kernels are built for")
   set(gencode "")
   foreach(arch ${GNT_CUDA_ARCHITECTURES})
@@ -72,20 +77,23 @@ if(GNT_NVCC AND CUDA_LIB_cudart AND CUDA_LIB_cusparse AND CUDA_LIB_cublasLt AND 
   foreach(source ${cuda_kernel_sources})
     get_filename_component(name ${source} NAME_WE)
     set(object ${CMAKE_BINARY_DIR}/cuda/${name}.o)
-    add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d VERBATIM
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-      COMMAND ${GNT_NVCC} -O3 -std=c++17 --fmad=false -lineinfo -Werror all-warnings -Xptxas -v -MD -MF ${object}.d ${gencode}
-        -Xcompiler=-fPIC,-fvisibility=hidden,-Wall -I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/include
-        -c ${source} -o ${object} 2> ${object}.ptxas || (cat ${object}.ptxas && false)
+    add_custom_command(OUTPUT ${object} DEPENDS ${source} ${CMAKE_SOURCE_DIR}/cmake/nvcc.sh DEPFILE ${object}.d VERBATIM
+      COMMAND ${CMAKE_SOURCE_DIR}/cmake/nvcc.sh ${object} ${GNT_NVCC} -O3 -std=c++17 --fmad=false -lineinfo
+        -Werror all-warnings -Xptxas -v -MD -MF ${object}.d -MT ${object} ${gencode}
+        -Xcompiler=-fPIC,-fvisibility=hidden,-Wall -I${CMAKE_SOURCE_DIR} -I${CMAKE_SOURCE_DIR}/include -c ${source}
       COMMENT "nvcc ${name}")
     list(APPEND cuda_objects ${object})
   endforeach()
-  add_library(gnntrain-cuda MODULE ${cuda_c_sources} ${cuda_host_source} ${cuda_objects})
+  add_library(gnntrain-cuda MODULE ${cuda_c_sources} ${cuda_host_sources} ${cuda_objects})
   target_include_directories(gnntrain-cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
   target_include_directories(gnntrain-cuda SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
   target_compile_definitions(gnntrain-cuda PRIVATE _GNU_SOURCE $<$<CONFIG:Debug>:GNT_DEBUG> GNT_VERSION="${PROJECT_VERSION}")
   target_link_libraries(gnntrain-cuda PRIVATE gnt_warnings ${CUDA_LIB_cusparse} ${CUDA_LIB_cublasLt} ${CUDA_LIB_nccl}
-    ${CUDA_LIB_cudart} m)
+    ${CUDA_LIB_cudart} Threads::Threads m)
+  if(NOT GNT_CUDA_PENDING)
+    target_link_options(gnntrain-cuda PRIVATE -Wl,--no-undefined)
+  endif()
+  set_target_properties(gnntrain-cuda PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 else()
   message(STATUS "no CUDA plug-in: nvcc or its libraries are missing, or sanitizers are on")
 endif()

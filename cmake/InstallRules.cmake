@@ -7,6 +7,9 @@ install(TARGETS gnntrain EXPORT gnntrainTargets LIBRARY DESTINATION ${CMAKE_INST
 if(TARGET gnntrain-mpi)
   install(TARGETS gnntrain-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+if(TARGET gnntrain-cuda) # it links the vendor's libraries where they lay when it was built
+  install(TARGETS gnntrain-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(DIRECTORY include/gnntrain DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT gnntrainTargets NAMESPACE gnntrain:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gnntrain)
 configure_package_config_file(cmake/gnntrainConfig.cmake.in ${CMAKE_BINARY_DIR}/gnntrainConfig.cmake

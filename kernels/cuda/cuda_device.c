@@ -36,7 +36,7 @@ static gnt_status describe(int32_t index, gnt_device_info *out)
 
     memset(out, 0, sizeof *out);
     GNT_TRY_CUDA(cudaGetDeviceProperties(&prop, index));
-    snprintf(out->name, sizeof out->name, "%s", prop.name);
+    snprintf(out->name, sizeof out->name, "%.*s", (int)sizeof out->name - 1, prop.name);
     snprintf(out->kind, sizeof out->kind, "gpu");
     snprintf(out->isa, sizeof out->isa, "sm_%d%d", prop.major, prop.minor);
     out->num_threads = prop.multiProcessorCount;
