@@ -7,7 +7,7 @@
 file(GLOB cuda_c_sources CONFIGURE_DEPENDS kernels/cuda/*.c dist/comm_nccl.c)
 file(GLOB cuda_kernel_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
 list(FILTER cuda_c_sources EXCLUDE REGEX "/cuda_plugin_host\\.c$")
-foreach(op gemm spmm norm map reduce gather loss optimizer attend) # cuda_pending.c answers for those not written yet
+foreach(op gemm spmm norm map reduce loss optimizer attend) # cuda_pending.c answers for those not written yet
   if(NOT EXISTS ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_${op}.c)
     set_property(SOURCE kernels/cuda/cuda_pending.c APPEND PROPERTY COMPILE_DEFINITIONS CUDA_PENDING_${op})
     set(GNT_CUDA_PENDING ON)
