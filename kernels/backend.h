@@ -92,7 +92,8 @@ typedef struct gnti_buffer_head {
     const gnt_backend *backend;
     const gnt_device *device;
     size_t bytes;
-    void *host; /* NULL for device memory */
+    void *host;    /* NULL for device memory */
+    void *address; /* that kernels use */
 } gnti_buffer_head;
 
 typedef struct gnti_plan_head {
@@ -110,6 +111,7 @@ typedef struct gnti_op_counter {
 typedef struct gnti_stream_head {
     const gnt_backend *backend;
     gnt_device *device;
+    void *handle; /* the backend's own stream, or NULL */
     gnti_op_counter counters[GNTI_OP_NUM_KINDS];
 } gnti_stream_head;
 

@@ -116,6 +116,16 @@ void *gnt_buffer_host(const gnt_buffer *buf)
     return ((const gnti_buffer_head *)buf)->host;
 }
 
+void *gnt_buffer_address(const gnt_buffer *buf)
+{
+    return ((const gnti_buffer_head *)buf)->address;
+}
+
+void *gnt_stream_handle(const gnt_stream *stream)
+{
+    return ((const gnti_stream_head *)stream)->handle;
+}
+
 gnt_status gnti_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **out)
 {
     gnt_status st = GNT_OK;

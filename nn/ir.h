@@ -245,4 +245,8 @@ int32_t gnti_autodiff_reduce(gnti_autodiff *ad, int32_t g, int32_t other, int32_
 /* Appends the backward nodes of ir->loss; weights' gradients end in GRADS. */
 gnt_status gnti_autodiff_run(gnti_ir *ir);
 
+/* op_custom.c: an op's kernels for a backend, NULL ones when it has none; for how many backends but its first. */
+gnt_op_kernels gnti_custom_kernels(const gnt_op_class *op, const char *backend);
+int32_t gnti_custom_num_more(const gnt_op_class *op);
+
 #endif

@@ -411,7 +411,6 @@ gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in)
             return gnti_parts_run(in);
         custom = in->a.custom;
         custom.stream = s;
-        return in->kind == GNTI_INSTR_CUSTOM_FORWARD ? in->node->custom->forward(&custom)
-                                                     : in->node->custom->backward(&custom);
+        return in->custom(&custom);
     }
 }

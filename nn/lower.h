@@ -16,8 +16,7 @@ typedef enum gnti_instr_kind {
     GNTI_INSTR_REDUCE,
     GNTI_INSTR_LOSS,
     GNTI_INSTR_UPDATE,
-    GNTI_INSTR_CUSTOM_FORWARD,
-    GNTI_INSTR_CUSTOM_BACKWARD,
+    GNTI_INSTR_CUSTOM,
     GNTI_INSTR_ATTEND,
     GNTI_INSTR_ATTEND_GRAD,
     GNTI_INSTR_NOTHING,
@@ -69,7 +68,8 @@ typedef struct gnti_instr {
     gnti_instr_kind kind;
     const gnti_node *node;
     const gnt_spmm_plan *plan;
-    bool alone; /* in no chain */
+    gnt_op_run custom; /* CUSTOM */
+    bool alone;        /* in no chain */
     gnt_row_tree tree;
     union {
         gnt_gemm_args gemm;

@@ -4,7 +4,43 @@
  * user's back. Over parts an op sees own rows; the gradients of parameters are taken chunk by chunk at bitwise.
  */
 #include "nn/parts.h"
+#include "nn/program_state.h"
 #include "nn/tape.h"
+
+#include <string.h>
+
+enum { OLDEST_CLASS = offsetof(gnt_op_class, more) };
+
+/* A class from before there was more than one backend ends before these fields. */
+int32_t gnti_custom_num_more(const gnt_op_class *op)
+{
+    return op->struct_size >= sizeof *op && op->more != NULL ? op->num_more : 0;
+}
+
+gnt_op_kernels gnti_custom_kernels(const gnt_op_class *op, const char *backend)
+{
+    const gnt_op_kernels own = { op->backend, op->forward, op->backward };
+    const gnt_op_kernels none = { backend, NULL, NULL };
+
+    if (strcmp(op->backend, backend) == 0)
+        return own;
+    for (int32_t i = 0; i < gnti_custom_num_more(op); i++)
+        if (strcmp(op->more[i].backend, backend) == 0)
+            return op->more[i];
+    return none;
+}
+
+/* Every field that planning reads is there. */
+static bool is_whole(const gnt_op_class *op)
+{
+    if (op == NULL || op->struct_size < OLDEST_CLASS || op->name == NULL || op->width == NULL ||
+        op->forward == NULL || op->backward == NULL || op->backend == NULL)
+        return false;
+    for (int32_t i = 0; i < gnti_custom_num_more(op); i++)
+        if (op->more[i].backend == NULL || op->more[i].forward == NULL || op->more[i].backward == NULL)
+            return false;
+    return true;
+}
 
 gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const gnt_var *inputs,
                    int32_t num_inputs)
@@ -16,8 +52,7 @@ gnt_var gnt_custom(gnt_tape *t, const gnt_op_class *op, const void *state, const
 
     if (!gnti_tape_takes(t, "custom", NULL, 0))
         return (gnt_var){ 0 };
-    if (op == NULL || op->struct_size < sizeof *op || op->name == NULL || op->width == NULL ||
-        op->forward == NULL || op->backward == NULL || op->backend == NULL)
+    if (!is_whole(op))
         return gnti_tape_fail(t, GNT_ERR_ARG, "custom",
                               "the op class lacks its size, name, backend, width, forward or backward");
     if (num_inputs != op->num_inputs || num_inputs < 1 || num_inputs > GNTI_CUSTOM_INPUTS)
@@ -88,10 +123,10 @@ static gnt_status lower(gnti_lowering *lo, const gnti_node *n, const gnti_sum_ro
                         int32_t output, gnti_instr **out)
 {
     gnt_status st = GNT_OK;
+    gnt_op_kernels kernels;
     gnti_instr *in = NULL;
 
-    GNT_TRY(gnti_lower_new(
-        lo, num_inputs == n->num_in ? GNTI_INSTR_CUSTOM_FORWARD : GNTI_INSTR_CUSTOM_BACKWARD, n, &in));
+    GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_CUSTOM, n, &in));
     for (int32_t i = 0; i < num_inputs; i++)
         in->views[i] = rows_of(lo, n->in[i], root);
     in->views[6] = rows_of(lo, output, root);
@@ -100,6 +135,8 @@ static gnt_status lower(gnti_lowering *lo, const gnti_node *n, const gnti_sum_ro
                                   .num_inputs = num_inputs,
                                   .in = in->views,
                                   .out = &in->views[6] };
+    kernels = gnti_custom_kernels(n->custom, ((const gnti_backend_head *)lo->p->dev)->backend->name);
+    in->custom = num_inputs == n->num_in ? kernels.forward : kernels.backward;
     *out = in;
 done:
     return st;

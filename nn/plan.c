@@ -98,9 +98,9 @@ static gnt_status check_custom(const gnti_program *p, const gnt_backend *backend
     for (int64_t i = 0; i < p->ir.num_nodes; i++) {
         const gnt_op_class *op = p->ir.nodes[i].custom;
 
-        GNT_CHECK(op == NULL || strcmp(op->backend, backend->name) == 0, GNT_ERR_UNSUPPORTED,
-                  "layer %d, %s: written for backend '%s', the device's is '%s'", p->ir.nodes[i].layer,
-                  op->name, op->backend, backend->name);
+        GNT_CHECK(op == NULL || gnti_custom_kernels(op, backend->name).forward != NULL, GNT_ERR_UNSUPPORTED,
+                  "layer %d, %s: written for backend '%s'%s, the device's is '%s'", p->ir.nodes[i].layer,
+                  op->name, op->backend, gnti_custom_num_more(op) > 0 ? " and others" : "", backend->name);
     }
 done:
     return st;

@@ -35,6 +35,13 @@ typedef struct gnt_mat_view {
 /* Host address of a buffer of the CPU backend; NULL for device memory. */
 GNT_API void *gnt_buffer_host(const gnt_buffer *buf);
 
+/* The address that kernels of the buffer's backend use: host memory on "cpu", device memory on "cuda". A view's first element
+ * lies `offset` bytes behind it. */
+GNT_API void *gnt_buffer_address(const gnt_buffer *buf);
+
+/* The backend's own stream, for kernels of your own: a cudaStream_t on "cuda", NULL on "cpu", where work is done at once. */
+GNT_API void *gnt_stream_handle(const gnt_stream *stream);
+
 /* The program's arguments to a level-2 op at run time. Every pointer is valid for this call only. */
 typedef struct gnt_op_args {
     size_t struct_size;
@@ -50,6 +57,12 @@ typedef struct gnt_op_args {
 
 typedef gnt_status (*gnt_op_run)(const gnt_op_args *args);
 
+/* An op's kernels for one more backend. */
+typedef struct gnt_op_kernels {
+    const char *backend;
+    gnt_op_run forward, backward;
+} gnt_op_kernels;
+
 typedef struct gnt_op_class {
     size_t struct_size;
     const char *name;
@@ -58,6 +71,8 @@ typedef struct gnt_op_class {
     int64_t (*width)(const void *state, const int64_t *in_widths);
     const char *backend; /* "cpu" */
     gnt_op_run forward, backward;
+    const gnt_op_kernels *more; /* (num_more), lives as long as the class; NULL: that backend alone */
+    int32_t num_more;
 } gnt_op_class;
 
 #ifdef __cplusplus

@@ -151,6 +151,7 @@ gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
     GNT_TRY(gnti_calloc_bytes((void **)&buf, sizeof *buf));
     buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes };
     GNT_TRY(gnti_pages_alloc(bytes, &buf->head.host));
+    buf->head.address = buf->head.host;
     *out = buf;
     buf = NULL; /* handed over */
 done:
@@ -171,7 +172,9 @@ gnt_status cpu_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buffe
         return GNT_OK;
     }
     GNT_TRY(gnti_calloc_bytes((void **)&buf, sizeof *buf));
-    buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes, .host = *host };
+    buf->head = (gnti_buffer_head){
+        .backend = dev->backend, .device = dev, .bytes = bytes, .host = *host, .address = *host
+    };
     buf->wrapped = true;
     *out = buf;
 done:
