@@ -61,6 +61,7 @@ gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
     GNT_TRY(take_device_memory(dev, taken, before, &buf->device));
     GNT_TRY_CUDA(cudaMemsetAsync(buf->device, 0, taken, dev->memory_stream));
     GNT_TRY_CUDA(cudaStreamSynchronize(dev->memory_stream)); /* any stream may use it now */
+    buf->head.address = buf->device;
     *out = buf;
     buf = NULL; /* handed over */
 done:
@@ -85,6 +86,7 @@ gnt_status cuda_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buff
         cudaHostAlloc(&buf->head.host, bytes > 0 ? bytes : 1, cudaHostAllocPortable | cudaHostAllocMapped));
     memset(buf->head.host, 0, bytes);
     GNT_TRY_CUDA(cudaHostGetDevicePointer(&buf->device, buf->head.host, 0));
+    buf->head.address = buf->device;
     *host = buf->head.host;
     *out = buf;
     buf = NULL; /* handed over */

@@ -70,6 +70,7 @@ gnt_status cuda_stream_open(gnt_device *dev, int32_t num_events, gnt_stream **ou
     s->head.device = dev;
     s->last_op = "none";
     GNT_TRY_CUDA(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    s->head.handle = s->stream;
     GNT_TRY(make_events(s, num_events));
     GNT_TRY_CUDA(cudaHostAlloc((void **)&s->staging,
                                (size_t)CUDA_UPLOAD_SLOTS * CUDA_SLOT_BYTES + CUDA_DOWNLOAD_BYTES,
