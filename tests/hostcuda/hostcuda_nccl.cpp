@@ -62,7 +62,7 @@ std::string join(const std::shared_ptr<clique> &c, const std::shared_ptr<ncclCom
     return "";
 }
 
-std::shared_ptr<ncclComm> make_comm(int rank, int device, bool blocking)
+std::shared_ptr<ncclComm> make_comm(int rank, int device, bool blocking, int polls)
 {
     const std::shared_ptr<ncclComm> comm = std::make_shared<ncclComm>();
 
@@ -70,7 +70,7 @@ std::shared_ptr<ncclComm> make_comm(int rank, int device, bool blocking)
     comm->device = device;
     comm->blocking = blocking;
     comm->error = ncclSuccess;
-    comm->polls = blocking ? 0 : static_cast<int>(hostcuda::random_below(4));
+    comm->polls = blocking ? 0 : polls;
     return comm;
 }
 
@@ -97,7 +97,7 @@ bool finish_split(ncclComm &comm)
     std::shared_ptr<clique> &part = s.parts[s.color[me]];
     if (part == nullptr)
         part = make_clique(size);
-    const std::shared_ptr<ncclComm> made = make_comm(rank, comm.device, comm.blocking);
+    const std::shared_ptr<ncclComm> made = make_comm(rank, comm.device, comm.blocking, 1);
     (void)join(part, made, size);
     comms[made.get()] = made;
     handles.add(made.get());
@@ -138,7 +138,8 @@ ncclResult_t wait_or_go(const std::shared_ptr<ncclComm> &comm, const char *call)
 
 ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, bool blocking, const char *call)
 {
-    const std::shared_ptr<ncclComm> comm = make_comm(rank, hostcuda::current_device(), blocking);
+    const std::shared_ptr<ncclComm> comm =
+        make_comm(rank, hostcuda::current_device(), blocking, static_cast<int>(hostcuda::random_below(4)));
     mark_and_number m;
     std::string problem;
 
