@@ -144,6 +144,16 @@ done:
     return st;
 }
 
+gnt_status gnti_comm_check(gnti_comm *c)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(check_usable(c, "work of the device"));
+    GNT_TRY(c->table->check(c));
+done:
+    return st;
+}
+
 void gnti_comm_abort(gnti_comm *c, const char *reason)
 {
     int fresh = 0;

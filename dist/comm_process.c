@@ -42,6 +42,13 @@ static void process_free(gnti_comm *head)
     gnti_free(c);
 }
 
+static gnt_status process_check(gnti_comm *head)
+{
+    const process_wait w = process_wait_begin("work of the device");
+
+    return process_check_broken((process_comm *)head, &w);
+}
+
 static void process_abort(gnti_comm *head)
 {
     process_job_break(((process_comm *)head)->job, head->reason);
@@ -58,6 +65,7 @@ static const gnti_comm_table process_table = {
     .exchange_finish = process_exchange_finish,
     .barrier = process_barrier,
     .split = process_split,
+    .check = process_check,
     .abort = process_abort,
     .free = process_free,
 };

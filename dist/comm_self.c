@@ -106,6 +106,12 @@ done:
     return st;
 }
 
+static gnt_status self_check(gnti_comm *c)
+{
+    (void)c;
+    return GNT_OK;
+}
+
 static void self_abort(gnti_comm *c)
 {
     (void)c;
@@ -131,6 +137,7 @@ static const gnti_comm_table self_table = {
     .exchange_finish = self_exchange_finish,
     .barrier = self_barrier,
     .split = self_split,
+    .check = self_check,
     .abort = self_abort,
     .free = self_free,
 };

@@ -71,6 +71,18 @@ static void threads_free(gnti_comm *head)
     gnti_free(c);
 }
 
+static gnt_status threads_check(gnti_comm *head)
+{
+    thread_comm *c = (thread_comm *)head;
+    const thread_wait w = thread_wait_begin("work of the device");
+    bool aborted = false;
+
+    pthread_mutex_lock(&c->group->mutex);
+    aborted = c->group->aborted;
+    pthread_mutex_unlock(&c->group->mutex);
+    return aborted ? thread_give_up(c, &w, WAIT_ABORTED, head->rank) : GNT_OK;
+}
+
 static void threads_abort(gnti_comm *head)
 {
     thread_comm *c = (thread_comm *)head;
@@ -113,6 +125,7 @@ static const gnti_comm_table threads_table = {
     .exchange_finish = thread_exchange_finish,
     .barrier = thread_barrier,
     .split = threads_split,
+    .check = threads_check,
     .abort = threads_abort,
     .free = threads_free,
 };
