@@ -4,7 +4,7 @@
 #   gnt_hostcuda    a static library for tests: kernels by the C++ compiler, libraries by the stand-in of tests/hostcuda;
 #                   where the vendor's headers and a C++ compiler are. gnntrain-hostcuda is the same as a plug-in for the command.
 # What is missing is said by name, and skipped.
-file(GLOB cuda_c_sources CONFIGURE_DEPENDS kernels/cuda/*.c dist/comm_nccl.c)
+file(GLOB cuda_c_sources CONFIGURE_DEPENDS kernels/cuda/*.c dist/comm_nccl*.c)
 file(GLOB cuda_kernel_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
 list(FILTER cuda_c_sources EXCLUDE REGEX "/cuda_plugin_host\\.c$")
 foreach(op gemm spmm norm map reduce loss optimizer attend) # cuda_pending.c answers for those not written yet
