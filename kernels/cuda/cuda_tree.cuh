@@ -47,14 +47,13 @@ DEVICE leaf leaf_here(const tree_blocks &b, int64_t count)
     return l;
 }
 
-/* The sum of term(i) for i = first .. end - 1, in this order, for the value of each lane; warp 0 has it. Every thread of
- * the block comes here. */
+/* sum + term(first) + ... + term(end - 1), in this order, for the value of each lane; warp 0 has it. Every thread of the block
+ * comes here. */
 template <class Sum, class Term>
-DEVICE Sum ordered_sum(int64_t first, int64_t end, bool inside, const Term &term)
+DEVICE Sum ordered_sum(Sum sum, int64_t first, int64_t end, bool inside, const Term &term)
 {
     __shared__ Sum tile[LEAF_ROWS][CUDA_WARP];
     const int lane = (int)threadIdx.x % CUDA_WARP, warp = (int)threadIdx.x / CUDA_WARP;
-    Sum sum = 0;
 
     for (int64_t r = first; r < end; r += LEAF_ROWS) {
         const int n = end - r < LEAF_ROWS ? (int)(end - r) : LEAF_ROWS;
@@ -82,7 +81,7 @@ DEVICE Sum ordered_sum(int64_t first, int64_t end, bool inside, const Term &term
 
 template <class Sum, class Term> DEVICE void leaf_sum(const leaf &l, Sum *sums, const Term &term)
 {
-    const Sum sum = ordered_sum<Sum>(l.first, l.end, l.inside, term);
+    const Sum sum = ordered_sum<Sum>((Sum)0, l.first, l.end, l.inside, term);
 
     if (l.inside && threadIdx.x < CUDA_WARP)
         sums[l.at] = sum;
