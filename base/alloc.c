@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counted host memory.
  *
- * A block carries its size in a 64-byte head, so that free and realloc can keep the byte count and the payload
- * stays 64-byte aligned:  | size_t bytes | pad to 64 | payload ... |
+ * A block carries its size and its pool in a 64-byte head, so that free and realloc can keep the byte count and the payload
+ * stays 64-byte aligned:  | gnti_block | pad to 64 | payload ... |
  */
 #include "base/alloc.h"
+
+#include "base/pool.h"
 
 #include <stdatomic.h>
 #include <malloc.h>
@@ -52,17 +54,17 @@ gnt_status gnti_alloc_bytes(void **out, size_t bytes)
 {
     gnt_status st = GNT_OK;
     size_t total;
-    char *block = NULL;
+    gnti_block *block = NULL;
 
     GNT_TRY(gnti_add_size(bytes, HEAD_BYTES + ALIGN_BYTES - 1, &total));
     total &= ~(size_t)(ALIGN_BYTES - 1);
     if (!must_fail())
-        block = aligned_alloc(ALIGN_BYTES, total);
+        block = gnti_block_take(total);
     GNT_CHECK(block != NULL, GNT_ERR_NOMEM, "cannot allocate %zu bytes of host memory", bytes);
-    memcpy(block, &bytes, sizeof bytes);
+    block->bytes = bytes;
     atomic_fetch_add(&g_live_blocks, 1);
     count_bytes(bytes);
-    *out = block + HEAD_BYTES;
+    *out = (char *)block + HEAD_BYTES;
 done:
     return st;
 }
@@ -79,12 +81,9 @@ done:
     return st;
 }
 
-static size_t block_bytes(const void *block)
+static gnti_block *head_of(void *payload)
 {
-    size_t bytes;
-
-    memcpy(&bytes, (const char *)block - HEAD_BYTES, sizeof bytes);
-    return bytes;
+    return (gnti_block *)(void *)((char *)payload - HEAD_BYTES);
 }
 
 gnt_status gnti_realloc_bytes(void **block, size_t bytes)
@@ -94,7 +93,7 @@ gnt_status gnti_realloc_bytes(void **block, size_t bytes)
 
     GNT_TRY(gnti_alloc_bytes(&fresh, bytes));
     if (*block != NULL) {
-        const size_t old = block_bytes(*block);
+        const size_t old = head_of(*block)->bytes;
 
         memcpy(fresh, *block, old < bytes ? old : bytes);
         gnti_free(*block);
@@ -121,8 +120,8 @@ void gnti_free(void *block)
     if (block == NULL)
         return;
     atomic_fetch_sub(&g_live_blocks, 1);
-    atomic_fetch_sub(&g_live_bytes, block_bytes(block));
-    free((char *)block - HEAD_BYTES);
+    atomic_fetch_sub(&g_live_bytes, head_of(block)->bytes);
+    gnti_block_give(head_of(block));
 }
 
 gnt_status gnti_array_bytes(void **out, int64_t count, size_t item_bytes, bool zero)

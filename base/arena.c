@@ -9,24 +9,9 @@
 #include "base/arena.h"
 
 #include "base/alloc.h"
+#include "base/poison.h"
 
 #include <string.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ASAN 1
-#endif
-#endif
-#if defined(HAS_ASAN)
-#include <sanitizer/asan_interface.h>
-#define POISON(from, bytes)   __asan_poison_memory_region((from), (bytes))
-#define UNPOISON(from, bytes) __asan_unpoison_memory_region((from), (bytes))
-#else
-#define POISON(from, bytes)   ((void)(from), (void)(bytes))
-#define UNPOISON(from, bytes) ((void)(from), (void)(bytes))
-#endif
 
 enum { CHUNK_BYTES = 16 * 1024, ALIGN_BYTES = 16, RED_ZONE_BYTES = 16 };
 
@@ -62,7 +47,7 @@ static void drop_newest(gnti_arena *arena)
     chunk *c = arena->newest;
 
     arena->newest = c->older;
-    UNPOISON(payload(c), c->capacity);
+    GNTI_UNPOISON(payload(c), c->capacity);
     gnti_free(c);
 }
 
@@ -88,7 +73,7 @@ static gnt_status add_chunk(gnti_arena *arena, size_t need)
     GNT_TRY(gnti_alloc_bytes(&block, total));
     c = block;
     *c = (chunk){ .older = arena->newest, .capacity = capacity };
-    POISON(payload(c), capacity);
+    GNTI_POISON(payload(c), capacity);
     arena->newest = c;
 done:
     return st;
@@ -107,7 +92,7 @@ static gnt_status take(gnti_arena *arena, size_t bytes, void **out)
     c = arena->newest;
     *out = payload(c) + c->used;
     c->used += need;
-    UNPOISON(*out, bytes);
+    GNTI_UNPOISON(*out, bytes);
     memset(*out, 0, bytes);
 done:
     return st;
@@ -165,7 +150,7 @@ void gnti_arena_release(gnti_arena *arena, gnti_arena_mark mark)
     while (arena->newest != NULL && (const void *)arena->newest != mark.chunk)
         drop_newest(arena);
     if (arena->newest != NULL) {
-        POISON(payload(arena->newest) + mark.used, arena->newest->capacity - mark.used);
+        GNTI_POISON(payload(arena->newest) + mark.used, arena->newest->capacity - mark.used);
         arena->newest->used = mark.used;
     }
 }

@@ -183,9 +183,19 @@ done:
 
 /* ---- features ----------------------------------------------------------------------------------------------------- */
 
+/* Dense features; memory of expanded ones is kept. */
+static void drop_dense(gnti_bound_features *x)
+{
+    if (x->dense != x->expanded)
+        gnti_buffer_free(&x->dense);
+    x->dense = NULL;
+}
+
 static void free_features(gnti_bound_features *x)
 {
-    gnti_buffer_free(&x->dense);
+    gnt_buffer *expanded = x->expanded;
+
+    drop_dense(x);
     gnti_spmm_plan_free(&x->forward);
     gnti_spmm_plan_free(&x->transposed);
     gnti_graph_free(&x->transpose);
@@ -199,6 +209,7 @@ static void free_features(gnti_bound_features *x)
     gnti_free(x->row_of);
     gnti_free(x->column_of_transposed);
     memset(x, 0, sizeof *x);
+    x->expanded = expanded;
 }
 
 /* Whether a node reads X as a dense matrix; `step` asks about nodes that run at each step alone. */
@@ -216,6 +227,21 @@ static bool reads_dense(const gnti_program *p, bool step)
     return false;
 }
 
+/* Room for all rows that a batch may have. */
+static gnt_status reserve_expanded(gnti_program *p, int64_t rows, int64_t width)
+{
+    gnt_status st = GNT_OK;
+    const int64_t room = p->config.batches ? gnti_max_i64(rows, p->config.row_capacity) : rows;
+    const size_t bytes = (size_t)gnti_max_i64(room * width, 1) * sizeof(float);
+
+    if (p->x.expanded != NULL && ((const gnti_buffer_head *)p->x.expanded)->bytes >= bytes)
+        return GNT_OK;
+    gnti_buffer_free(&p->x.expanded);
+    GNT_TRY(gnti_buffer_alloc(p->dev, bytes, &p->x.expanded));
+done:
+    return st;
+}
+
 static gnt_status expand(gnti_program *p, const gnti_graph *x)
 {
     gnt_status st = GNT_OK;
@@ -223,9 +249,12 @@ static gnt_status expand(gnti_program *p, const gnti_graph *x)
     void *pages = NULL;
     float *to;
 
-    GNT_TRY(gnti_buffer_alloc(p->dev, bytes, &p->x.dense));
+    GNT_TRY(reserve_expanded(p, x->num_rows, x->num_cols));
+    p->x.dense = p->x.expanded;
     to = gnt_buffer_host(p->x.dense);
-    if (to == NULL) {
+    if (to != NULL) {
+        memset(to, 0, bytes);
+    } else {
         GNT_TRY(gnti_pages_alloc(bytes, &pages));
         to = pages;
     }
@@ -335,6 +364,8 @@ gnt_status gnti_bind_features(gnti_program *p, const gnti_features *x, const gnt
     if (same)
         return GNT_OK;
     free_features(&p->x);
+    if (!p->config.batches)
+        gnti_buffer_free(&p->x.expanded);
     p->x.host = owner;
     p->x.view = *x;
     if (has_sparse_nodes(p)) {
@@ -358,8 +389,11 @@ done:
 
 void gnti_release_features(gnti_program *p)
 {
-    if (p->x.dense != NULL && !reads_dense(p, true))
-        gnti_buffer_free(&p->x.dense);
+    if (p->x.dense == NULL || reads_dense(p, true))
+        return;
+    drop_dense(&p->x);
+    if (!p->config.batches)
+        gnti_buffer_free(&p->x.expanded);
 }
 
 /* ---- what the loss reads ------------------------------------------------------------------------------------------- */
@@ -417,6 +451,7 @@ void gnti_bound_free(gnti_program *p)
         for (int32_t i = (int32_t)p->ir.num_adjs - 1; i >= 1; i--)
             free_operator(&p->operators[i]);
     free_features(&p->x);
+    gnti_buffer_free(&p->x.expanded);
     gnti_buffer_free(&p->loss.labels);
     gnti_buffer_free(&p->loss.target);
     gnti_buffer_free(&p->loss.weight);

@@ -305,6 +305,8 @@ gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_pla
     GNT_TRY(gnti_calloc_array(&p->operators, p->ir.num_adjs + 1));
     if (params != NULL)
         GNT_TRY(open_device(p));
+    if (p->config.batches)
+        GNT_TRY(gnti_pool_create(&p->pool));
     if (config != NULL && config->row_capacity > 0) {
         for (int32_t s = 1; s <= p->ir.num_spaces; s++)
             p->spaces[s].capacity = s == p->ir.entry_space ? config->expected_entries : config->row_capacity;

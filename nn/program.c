@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "nn/program_state.h"
 
+#include <math.h>
 #include <string.h>
 
 static void leave_workspace(gnti_program *p)
@@ -50,6 +51,7 @@ void gnti_program_free(gnti_program **p)
     gnti_free(q->spaces);
     gnti_free(q->operators);
     gnti_free(q->node_seconds);
+    gnti_pool_free(&q->pool);
     gnti_free(q);
     *p = NULL;
 }
@@ -120,7 +122,9 @@ static gnt_status alloc_hoisted(gnti_program *p)
         GNT_TRY(gnti_buffer_alloc(p->dev, p->hoisted_bytes, &p->hoisted));
         p->hoisted_allocated = p->hoisted_bytes;
     }
-    if (p->temp_bytes > 0)
+    if (p->temp != NULL && ((const gnti_buffer_head *)p->temp)->bytes < p->temp_bytes)
+        gnti_buffer_free(&p->temp);
+    if (p->temp == NULL && p->temp_bytes > 0)
         GNT_TRY(gnti_buffer_alloc(p->dev, p->temp_bytes, &p->temp));
 done:
     return st;
@@ -148,18 +152,37 @@ static gnt_status bind_data(gnti_program *p, const gnti_batch *batch)
     GNT_TRY(gnti_lower_program(p));
     if (!p->hoisted_shared)
         GNT_TRY(run_hoisted(p));
-    gnti_buffer_free(&p->temp);
+    if (!p->config.batches)
+        gnti_buffer_free(&p->temp);
     gnti_release_features(p);
 done:
     return st;
 }
 
+/* How many times as much memory the largest batch needs. */
+static void set_growth(gnti_program *p, const gnti_batch *batch)
+{
+    double growth = 0.0;
+
+    if (p->pool == NULL || batch->adj == NULL || batch->adj[0] == NULL || batch->x == NULL)
+        return;
+    growth = (double)p->config.row_capacity / (double)gnti_max_i64(batch->adj[0]->num_dst, 1);
+    growth =
+        fmax(growth, (double)p->config.max_arcs / (double)gnti_max_i64(batch->adj[0]->forward->num_arcs, 1));
+    if (batch->x->sparse != NULL)
+        growth = fmax(growth, (double)p->config.expected_entries /
+                                  (double)gnti_max_i64(batch->x->sparse->num_arcs, 1));
+    gnti_pool_set_growth(p->pool, growth);
+}
+
 gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
 {
     gnt_status st = GNT_OK;
+    gnti_pool *before = gnti_pool_enter(p != NULL ? p->pool : NULL);
 
     GNT_CHECK(p != NULL && batch != NULL, GNT_ERR_ARG, "program and batch must not be NULL");
     GNT_CHECK(p->params != NULL, GNT_ERR_STATE, "a dry run cannot be bound");
+    set_growth(p, batch);
     if (batch->adj != NULL || batch->x != NULL || !p->bound)
         GNT_TRY(bind_data(p, batch));
     GNT_TRY(gnti_bind_loss(p, batch));
@@ -167,6 +190,7 @@ gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
     GNT_TRY(gnti_stream_finish(p->stream));
     p->bound = true;
 done:
+    gnti_pool_enter(before);
     if (p != NULL && st == GNT_ERR_DEVICE_NOMEM)
         gnti_program_tell_shortage(p);
     if (p != NULL)

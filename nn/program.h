@@ -134,10 +134,12 @@ typedef struct gnti_plan_config {
     uint32_t disabled_passes;
     int64_t row_capacity;     /* rows of the widest space; 0: set at bind */
     int64_t expected_arcs;    /* for cost decisions and estimates */
-    int64_t expected_entries; /* non-zero features, for estimates of sparse ones */
+    int64_t expected_entries; /* non-zero features: room for sparse ones */
     bool lasting;             /* bound once, for many steps: plans may take their time and memory */
-    int32_t block_members;    /* g, 0: chosen by width and stored with the run */
-    const char *choices;      /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
+    bool batches;          /* bound to another batch at each step: what binding needs is kept for the next */
+    int64_t max_arcs;      /* of a batch's operator, 0: not known */
+    int32_t block_members; /* g, 0: chosen by width and stored with the run */
+    const char *choices;   /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
 } gnti_plan_config;
 
 typedef struct gnti_program gnti_program;

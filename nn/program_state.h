@@ -7,6 +7,7 @@
 #ifndef GNTI_NN_PROGRAM_STATE_H
 #define GNTI_NN_PROGRAM_STATE_H
 
+#include "base/pool.h"
 #include "base/text.h"
 #include "nn/ir.h"
 #include "nn/lower.h"
@@ -35,6 +36,8 @@ typedef struct gnti_bound_features {
     const gnti_features *host; /* whose they are, for comparison alone; NULL: none bound */
     gnti_features view;        /* the struct itself, its arrays are the caller's */
     gnt_buffer *dense;
+    gnt_buffer
+        *expanded; /* memory of dense ones made of sparse ones, kept for the next batch; dense may be it */
     gnt_spmm_plan *forward, *transposed;
     gnti_graph *transpose;
     gnt_buffer *values, *values_transposed, *rows, *columns, *rows_transposed, *columns_transposed;
@@ -109,6 +112,7 @@ struct gnti_program {
     gnti_bound_features x;
     gnti_bound_loss loss;
     gnti_loss_rows loss_rows;
+    gnti_pool *pool; /* of what is bound, when that changes at each step; NULL else */
     bool bound;
 
     gnti_workspace *workspace;

@@ -52,6 +52,16 @@ int64_t gnti_source_max_rows(const gnti_source *source)
     return source->max_rows;
 }
 
+int64_t gnti_source_max_arcs(const gnti_source *source)
+{
+    return source->max_arcs;
+}
+
+int64_t gnti_source_max_entries(const gnti_source *source)
+{
+    return source->max_entries;
+}
+
 int64_t gnti_source_expected_arcs(const gnti_source *source)
 {
     return source->expected_arcs;

@@ -8,7 +8,8 @@
  * The batches of an epoch follow from the epoch number and the node ids alone: not from the seed of a member,
  * so all members of a run see the same ones and each of them equals the lone run with its seed; nor from
  * threads or earlier epochs, so a resumed run sees the same ones too. Rows of a batch ascend by node id: one
- * batch of everything is full batch to the bit. One thread at a time uses a source.
+ * batch of everything is full batch to the bit. Epochs after the first ask for no memory (base/pool.h). One thread at a time
+ * uses a source.
  */
 #ifndef GNTI_SAMPLER_SOURCE_H
 #define GNTI_SAMPLER_SOURCE_H
@@ -72,6 +73,8 @@ bool gnti_source_ended(const gnti_source *source);        /* every batch of the 
 int64_t gnti_source_position(const gnti_source *source);
 
 int64_t gnti_source_max_rows(const gnti_source *source);
+int64_t gnti_source_max_arcs(const gnti_source *source);    /* of a batch; loops may count */
+int64_t gnti_source_max_entries(const gnti_source *source); /* of sparse features */
 int64_t gnti_source_expected_arcs(const gnti_source *source);
 bool gnti_source_is_square(const gnti_source *source); /* one row space for all layers */
 /* The operator of the whole graph (of the rank's part of it), lent to evaluation; NULL when the source has made none. */

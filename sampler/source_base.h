@@ -17,7 +17,7 @@ struct gnti_source {
     gnti_source_data data;
     gnt_status status;
     int64_t epoch, position, num_batches;
-    int64_t max_rows, expected_arcs;
+    int64_t max_rows, max_arcs, max_entries, expected_arcs;
     bool square;
     const gnti_operator *whole; /* of the whole graph, or NULL */
 };
@@ -41,6 +41,15 @@ gnt_status gnti_source_rows_gather(const gnti_source_data *data, const int64_t *
                                    gnti_source_rows *rows);
 void gnti_source_rows_free(gnti_source_rows *rows);
 gnti_source_batch gnti_source_rows_batch(const gnti_source_rows *rows);
+
+/* Chunks of nodes, of which a batch has `per_batch`: what the largest batch can have. chunk_of (graph rows) is -1 for nodes in
+ * none. */
+typedef struct gnti_source_chunks {
+    const int32_t *chunk_of;
+    int64_t num_chunks, per_batch;
+} gnti_source_chunks;
+gnt_status gnti_source_bound_arcs(const gnti_graph *graph, const gnti_source_chunks *chunks, int64_t *out);
+gnt_status gnti_source_bound_entries(const gnti_graph *x, const gnti_source_chunks *chunks, int64_t *out);
 
 /* Sum of weights in row order. */
 double gnti_source_weight_sum(const float *weight, int64_t num_rows);

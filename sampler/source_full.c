@@ -85,8 +85,9 @@ gnt_status gnti_source_create_full(const gnti_source_data *data, gnti_source **o
     } else {
         GNT_TRY(make_whole(f, data));
     }
+    made->max_entries = f->batch.bind.x->sparse != NULL ? f->batch.bind.x->sparse->num_arcs : 0;
     made->max_rows = f->batch.num_rows;
-    made->expected_arcs = f->batch.bind.adj[0]->forward->num_arcs;
+    made->expected_arcs = made->max_arcs = f->batch.bind.adj[0]->forward->num_arcs;
     *out = made;
     made = NULL;
 done:

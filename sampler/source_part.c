@@ -125,8 +125,9 @@ gnt_status gnti_source_create_part(const gnti_source_part_data *data, gnti_sourc
     GNT_TRY(fill_batch(data, part, p));
     GNT_TRY(sum_weights(data->comm, part, p->batch.bind.weight, &p->batch.weight_sum));
     made->whole = local->part->op;
+    made->max_entries = p->batch.bind.x->sparse != NULL ? p->batch.bind.x->sparse->num_arcs : 0;
     made->max_rows = part->num_own;
-    made->expected_arcs = part->op->forward->num_arcs;
+    made->expected_arcs = made->max_arcs = part->op->forward->num_arcs;
     *out = made;
     made = NULL;
 done:

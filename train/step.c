@@ -51,7 +51,10 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
                                     .disabled_passes = tr->disabled_passes,
                                     .row_capacity = gnti_source_max_rows(rank->source),
                                     .expected_arcs = gnti_source_expected_arcs(rank->source),
+                                    .expected_entries = gnti_source_max_entries(rank->source),
                                     .lasting = tr->config.source == GNTI_SOURCE_WORD_FULL,
+                                    .batches = tr->config.source != GNTI_SOURCE_WORD_FULL,
+                                    .max_arcs = gnti_source_max_arcs(rank->source),
                                     .choices = tr->choices };
 
     GNT_TRY(gnti_decay_parse(tr->config.weight_decay, tr->config.optimizer == GNTI_TRAIN_ADAMW,

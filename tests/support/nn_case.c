@@ -155,7 +155,8 @@ void nn_case_make(const nn_setup *s, nn_case *c)
     gnt_tape *t = NULL;
     const gnti_plan_config plan = { .dist = s->dist,
                                     .disabled_passes = s->disabled,
-                                    .block_members = s->block_members };
+                                    .block_members = s->block_members,
+                                    .batches = s->batches };
 
     memset(c, 0, sizeof *c);
     c->members = s->members > 0 ? s->members : 1;

@@ -44,7 +44,7 @@ typedef struct nn_setup {
     const float *weight;
     gnt_optimizer_kind optimizer;
     float decay_first; /* weight decay of layer 1's weights */
-    bool keep_logits;
+    bool keep_logits, batches;
     const gnti_dist_config *dist; /* one rank of several: part, and data of its own rows */
     const gnti_part *part;
     double weight_sum; /* of all ranks; 0: of the weights given */

@@ -266,9 +266,13 @@ static gnt_context *make_context(void)
 static void run_all(gnt_context *ctx, const nn_data *data, const char *text, bool is_gin)
 {
     const gnti_operator *ops[2] = { data->op, data->op };
-    const nn_setup s = {
-        .ctx = ctx, .data = data, .text = text, .blocks = true, .ops = ops, .keep_logits = true
-    };
+    const nn_setup s = { .ctx = ctx,
+                         .data = data,
+                         .text = text,
+                         .blocks = true,
+                         .ops = ops,
+                         .keep_logits = true,
+                         .batches = true };
     batch whole = { 0 };
     dense d;
     nn_case c;

@@ -172,6 +172,8 @@ static void cover_epoch(const fixture *f, gnti_source *s, int64_t epoch, int64_t
         check_rows(f, &b);
         assert_true(b.num_rows <= max_rows && max_rows == gnti_source_max_rows(s));
         assert_int_equal(b.bind.adj[0]->forward->num_arcs, arcs_inside(f, &b));
+        assert_true(b.bind.adj[0]->forward->num_arcs <= gnti_source_max_arcs(s));
+        assert_true(f->x.sparse == NULL || b.bind.x->sparse->num_arcs <= gnti_source_max_entries(s));
         for (int64_t r = 0; r < b.num_rows; r++) {
             assert_int_equal(batch_of[b.bind.adj[0]->src_ids[r]], -1);
             batch_of[b.bind.adj[0]->src_ids[r]] = gnti_source_position(s);
@@ -207,6 +209,38 @@ static void test_clusters_cover_each_node_once(void **state)
         gnti_free(a);
         gnti_free(again);
         gnti_free(other);
+        gnti_source_free(&s);
+        fixture_free(&f);
+    }
+}
+
+/* Of one chunk a batch the largest batch is known exactly, of several from above, and not by much. */
+static void test_the_largest_batch_is_foretold(void **state)
+{
+    const int64_t per_batch[] = { 1, 2, 5 };
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        fixture f;
+        gnti_source *s = NULL;
+        gnti_source_batch b;
+        int64_t arcs = 0, entries = 0;
+
+        fixture_make(&f, GNT_PROP_RANDOM, 11, 400, true);
+        gnt_assert_ok(gnti_source_create_clusters(&f.data, 10, per_batch[k], &s));
+        for (int64_t epoch = 0; epoch < 40; epoch++) {
+            gnti_source_begin(s, epoch, 0);
+            while (gnti_source_next(s, &b)) {
+                arcs = gnti_max_i64(arcs, b.bind.adj[0]->forward->num_arcs);
+                entries = gnti_max_i64(entries, b.bind.x->sparse->num_arcs);
+            }
+        }
+        assert_true(arcs > 0 && arcs <= gnti_source_max_arcs(s) && gnti_source_max_arcs(s) <= 3 * arcs);
+        assert_true(entries <= gnti_source_max_entries(s) && gnti_source_max_entries(s) <= 2 * entries);
+        if (per_batch[k] == 1) {
+            assert_int_equal(gnti_source_max_arcs(s), arcs);
+            assert_int_equal(gnti_source_max_entries(s), entries);
+        }
         gnti_source_free(&s);
         fixture_free(&f);
     }
@@ -351,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_batch_copies_nothing),
         cmocka_unit_test(test_clusters_cover_each_node_once),
+        cmocka_unit_test(test_the_largest_batch_is_foretold),
         cmocka_unit_test(test_a_cut_epoch_goes_on_where_it_was),
         cmocka_unit_test(test_one_batch_of_everything_is_full_batch),
         cmocka_unit_test(test_inductive_sees_only_its_nodes),
