@@ -325,13 +325,13 @@ static gnt_status nccl_wait(gnti_group *head, gnt_stream *s, double seconds, con
     return st;
 }
 
-static void nccl_version(char out[GNTI_GROUP_VERSION_BYTES])
+void gnti_nccl_version(char *out, size_t bytes)
 {
     int v = 0;
 
     out[0] = '\0';
     if (ncclGetVersion(&v) == ncclSuccess && v > 0)
-        snprintf(out, GNTI_GROUP_VERSION_BYTES, "%d.%d.%d", v / 10000, v % 10000 / 100, v % 100);
+        snprintf(out, bytes, "%d.%d.%d", v / 10000, v % 10000 / 100, v % 100);
 }
 
 const gnti_group_table gnti_nccl_table = {
@@ -344,5 +344,4 @@ const gnti_group_table gnti_nccl_table = {
     .split = nccl_split,
     .abort = nccl_abort,
     .free = nccl_free,
-    .version = nccl_version,
 };

@@ -9,6 +9,7 @@
 
 #include "dist/group.h"
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cuda_plugin.h"
 
 #include <nccl.h>
 
@@ -39,7 +40,6 @@ typedef struct nccl_group {
 } nccl_group;
 
 /* ---- comm_nccl.c ---- */
-extern const gnti_group_table gnti_nccl_table;
 /* Aborts the communicator, once; others may call. */
 void nccl_abort(gnti_group *head);
 /* Ends the group for all ranks: aborts, tells the others, sets the error. text says what happened to this rank. */

@@ -36,7 +36,7 @@
 #include "dist/comm.h"
 #include "kernels/backend.h"
 
-enum { GNTI_GROUP_HOST_BYTES = 64, GNTI_GROUP_DEVICE_BYTES = 32, GNTI_GROUP_VERSION_BYTES = 32 };
+enum { GNTI_GROUP_HOST_BYTES = 64, GNTI_GROUP_DEVICE_BYTES = 32 };
 
 typedef struct gnti_group gnti_group;
 
@@ -81,7 +81,6 @@ typedef struct gnti_group_table {
                         gnti_group **out);
     void (*abort)(gnti_group *g); /* any thread */
     void (*free)(gnti_group *g);
-    void (*version)(char out[GNTI_GROUP_VERSION_BYTES]); /* of the library */
 } gnti_group_table;
 
 /* Each group starts with this. */

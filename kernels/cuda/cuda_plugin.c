@@ -27,6 +27,7 @@ static void library_versions(gnti_plugin_facts *out)
         snprintf(out->sparse, sizeof out->sparse, "%d.%d.%d", major, minor, patch);
     snprintf(out->blas, sizeof out->blas, "%d.%d.%d", (int)(blas / 10000), (int)(blas % 10000 / 100),
              (int)(blas % 100));
+    gnti_nccl_version(out->collectives, sizeof out->collectives);
 }
 
 static void find_problem(gnti_plugin_facts *out)
@@ -57,6 +58,6 @@ static void get_facts(gnti_plugin_facts *out)
     find_problem(out);
 }
 
-const gnti_device_plugin gnti_cuda_plugin = { .version = GNT_VERSION,
-                                              .backend = &gnti_cuda_backend,
-                                              .facts = get_facts };
+const gnti_device_plugin gnti_cuda_plugin = {
+    .version = GNT_VERSION, .backend = &gnti_cuda_backend, .group = &gnti_nccl_table, .facts = get_facts
+};

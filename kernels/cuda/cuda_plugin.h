@@ -9,6 +9,9 @@
 extern "C" {
 #endif
 extern const gnti_device_plugin gnti_cuda_plugin;
+/* dist/comm_nccl.c, the other half of the plug-in. */
+extern const struct gnti_group_table gnti_nccl_table;
+void gnti_nccl_version(char *out, size_t bytes); /* of the library; "" when it does not tell */
 #ifdef __cplusplus
 }
 #endif
