@@ -3,6 +3,9 @@
 // that is not known here breaks a rule, so that nothing is set and ignored.
 #include "tests/hostcuda/hostcuda_blas.h"
 
+#include <deque>
+#include <memory>
+
 using hostcuda::broken;
 using namespace hostcuda::blas;
 
@@ -11,11 +14,18 @@ namespace
 
 hostcuda::live_set<void> descriptors;
 
+// The words stay for a while after the end, zeroed, so that whoever still uses them is told so.
 template <class Opaque> void destroy(Opaque *what, const char *call, const char *kind)
 {
+    static std::mutex mutex;
+    static std::deque<std::unique_ptr<Opaque>> ended;
+    const std::lock_guard<std::mutex> guard(mutex);
+
     descriptors.remove(what, call, kind);
     std::memset(static_cast<void *>(what), 0, sizeof *what);
-    delete what;
+    ended.emplace_back(what);
+    if (ended.size() > 1000)
+        ended.pop_front();
 }
 
 template <class V> V value_of(const void *data, size_t bytes, const char *call)
