@@ -31,7 +31,7 @@ static void note_error(gnt_status st, int32_t *status, char *text, size_t bytes)
 {
     *status = (int32_t)st;
     if (st != GNT_OK)
-        snprintf(text, bytes, "%s", gnti_error_get()->text);
+        snprintf(text, bytes, "%.*s", (int)bytes - 1, gnti_error_get()->text);
 }
 
 static gnt_status find_place(const gnt_device *dev, nccl_place *p)

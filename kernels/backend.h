@@ -60,7 +60,7 @@ typedef struct gnt_backend {
     gnt_status (*event_await)(gnt_stream *s, const gnt_stream *of, int32_t event);
     gnt_status (*event_seconds)(gnt_stream *s, int32_t from, int32_t to, double *out);
     gnt_status (*capture_begin)(gnt_stream *s); /* optional: a whole step becomes one launch */
-    gnt_status (*capture_end)(gnt_stream *s, gnt_capture **out);
+    gnt_status (*capture_end)(gnt_stream *s, gnt_capture **out); /* out NULL: what was captured is dropped */
     gnt_status (*capture_launch)(gnt_stream *s, const gnt_capture *c);
     void (*capture_free)(gnt_capture *c);
     gnt_status (*gemm)(gnt_stream *s, const gnt_gemm_args *a); /* from here: the whole of the math */
@@ -152,6 +152,12 @@ gnt_status gnti_stream_finish(gnt_stream *s); /* waits for all queued work */
 gnt_status gnti_upload(gnt_stream *s, gnt_buffer *dst, size_t offset, const void *src, size_t bytes);
 gnt_status gnti_download(gnt_stream *s, void *dst, const gnt_buffer *src, size_t offset, size_t bytes);
 gnt_status gnti_copy(gnt_stream *s, const gnt_copy_args *a);
+/* A stream's captures; a device without them answers false. capture_end with out NULL drops what was captured. */
+bool gnti_stream_captures(const gnt_stream *s);
+gnt_status gnti_capture_begin(gnt_stream *s);
+gnt_status gnti_capture_end(gnt_stream *s, gnt_capture **out);
+gnt_status gnti_capture_launch(gnt_stream *s, const gnt_capture *c);
+void gnti_capture_free(const gnt_stream *s, gnt_capture **c); /* NULL and *c NULL are fine */
 gnt_status gnti_event_record(gnt_stream *s, int32_t event);
 gnt_status gnti_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out);
 

@@ -47,14 +47,17 @@ static const gnti_plugin_host host = { .error_set = host_error_set,
                                        .free = gnti_free,
                                        .clock_seconds = gnti_clock_seconds };
 
-static bool driver_is_there(const char *driver)
+static gnt_status find_driver(const char *driver, bool *out)
 {
     gnti_plugin *p = NULL;
-    const bool there = gnti_plugin_open(driver, &p) == GNT_OK;
+    const gnt_status st = gnti_plugin_open(driver, &p);
 
+    *out = st == GNT_OK;
     gnti_plugin_close(&p);
+    if (st == GNT_ERR_NOMEM)
+        return st;
     gnt_clear_error();
-    return there;
+    return GNT_OK;
 }
 
 /* *out NULL: no such file. */
@@ -63,11 +66,13 @@ static gnt_status open_file(const char *driver, const char *file, gnti_plugin **
     gnt_status st = GNT_OK;
     const char *folder = getenv("GNNTRAIN_PLUGIN_DIR");
     char path[PATH_MAX];
+    bool has_driver = false;
 
     if (folder != NULL && folder[0] != '\0' &&
         snprintf(path, sizeof path, "%s/%s", folder, file) < (int)sizeof path && access(path, R_OK) == 0)
         return gnti_plugin_open_lasting(path, out);
-    if (!driver_is_there(driver)) {
+    GNT_TRY(find_driver(driver, &has_driver));
+    if (!has_driver) {
         snprintf(why, WHY_BYTES, "there is no driver (%s)", driver);
         return GNT_OK;
     }
@@ -77,6 +82,7 @@ static gnt_status open_file(const char *driver, const char *file, gnti_plugin **
         gnt_clear_error();
         st = GNT_OK;
     }
+done:
     return st;
 }
 

@@ -155,6 +155,39 @@ done:
     return st;
 }
 
+bool gnti_stream_captures(const gnt_stream *s)
+{
+    return BACKEND(s)->capture_begin != NULL;
+}
+
+gnt_status gnti_capture_begin(gnt_stream *s)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(need(s, gnti_stream_captures(s), "capture"));
+    GNT_TRY(BACKEND(s)->capture_begin(s));
+done:
+    return st;
+}
+
+gnt_status gnti_capture_end(gnt_stream *s, gnt_capture **out)
+{
+    return BACKEND(s)->capture_end(s, out);
+}
+
+gnt_status gnti_capture_launch(gnt_stream *s, const gnt_capture *c)
+{
+    return BACKEND(s)->capture_launch(s, c);
+}
+
+void gnti_capture_free(const gnt_stream *s, gnt_capture **c)
+{
+    if (*c == NULL)
+        return;
+    BACKEND(s)->capture_free(*c);
+    *c = NULL;
+}
+
 gnt_status gnti_event_record(gnt_stream *s, int32_t event)
 {
     return BACKEND(s)->event_record(s, event);

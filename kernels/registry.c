@@ -24,6 +24,17 @@ static const gnt_backend *plugin_backend(int32_t line)
     return plugin != NULL ? plugin->backend : NULL;
 }
 
+/* Looks for all plug-ins, so that a lack of memory is not taken for a lack of devices. */
+static gnt_status open_plugins(void)
+{
+    const gnti_device_plugin *plugin = NULL;
+
+    for (int32_t i = 0; i < GNTI_NUM_DEVICE_PLUGINS; i++)
+        if (gnti_device_plugin_find(gnti_plugin_lines[i].backend, &plugin, NULL) == GNT_ERR_NOMEM)
+            return GNT_ERR_NOMEM;
+    return GNT_OK;
+}
+
 const gnt_backend *gnti_backend_at(int32_t index)
 {
     if (index >= 0 && index < NUM_BACKENDS)
@@ -84,6 +95,7 @@ gnt_status gnti_backend_find(const char *name, const gnt_backend **out)
 
     GNT_CHECK(name != NULL && out != NULL, GNT_ERR_ARG, "backend name and out must not be NULL");
     if (strcmp(name, "auto") == 0) {
+        GNT_TRY(open_plugins());
         b = best_backend();
         GNT_CHECK(b != NULL, GNT_ERR_UNSUPPORTED, "no backend has a device");
         *out = b;

@@ -89,6 +89,23 @@ void gnti_params_free(gnti_params **params)
     *params = NULL;
 }
 
+gnt_status gnti_params_take_turn(gnti_params *params, gnt_stream *stream)
+{
+    gnt_status st = GNT_OK;
+
+    if (params->busy != NULL && params->busy != stream)
+        GNT_TRY(gnti_stream_finish(params->busy));
+    params->busy = stream;
+done:
+    return st;
+}
+
+/* Before the host, or the blocks' own stream, touches them. */
+static gnt_status wait_busy(const gnti_params *params)
+{
+    return params->busy != NULL ? gnti_stream_finish(params->busy) : GNT_OK;
+}
+
 int32_t gnti_params_count(const gnti_params *params)
 {
     return params->num_params;
@@ -141,6 +158,7 @@ gnt_status gnti_params_init_member(gnti_params *params, int32_t member, uint64_t
     float *values = NULL;
     int64_t largest = 1;
 
+    GNT_TRY(wait_busy(params));
     GNT_TRY(check_member(params, member));
     for (int32_t i = 0; i < params->num_params; i++)
         largest = gnti_max_i64(largest, params->infos[i].in * params->infos[i].out);
@@ -174,6 +192,7 @@ gnt_status gnti_params_read(const gnti_params *params, int block, float *out)
     gnt_status st = GNT_OK;
     gnt_buffer *buf = NULL;
 
+    GNT_TRY(wait_busy(params));
     GNT_TRY(find_block(params, block, &buf));
     GNT_TRY(gnti_download(params->stream, out, buf, 0, (size_t)params->num_floats * sizeof(float)));
     GNT_TRY(gnti_stream_finish(params->stream));
@@ -188,6 +207,7 @@ gnt_status gnti_params_write(gnti_params *params, int block, const float *in)
 
     if (block == GNTI_BLOCK_BEST && params->blocks[GNTI_BLOCK_BEST] == NULL)
         GNT_TRY(alloc_block(params, GNTI_BLOCK_BEST));
+    GNT_TRY(wait_busy(params));
     GNT_TRY(find_block(params, block, &buf));
     GNT_TRY(gnti_upload(params->stream, buf, 0, in, (size_t)params->num_floats * sizeof(float)));
     GNT_TRY(gnti_stream_finish(params->stream));
@@ -199,6 +219,7 @@ gnt_status gnti_params_keep_best(gnti_params *params, int32_t member)
 {
     gnt_status st = GNT_OK;
 
+    GNT_TRY(wait_busy(params));
     GNT_TRY(check_member(params, member));
     if (params->blocks[GNTI_BLOCK_BEST] == NULL)
         GNT_TRY(alloc_block(params, GNTI_BLOCK_BEST));
@@ -228,6 +249,7 @@ gnt_status gnti_params_use_best(gnti_params *params, bool best)
     if (best == params->best_in_use)
         return GNT_OK;
     GNT_CHECK(b != NULL, GNT_ERR_STATE, "no best weights were kept");
+    GNT_TRY(wait_busy(params));
     if (temp == NULL) {
         GNT_TRY(gnti_buffer_alloc(params->dev, bytes > 0 ? bytes : 1, &own));
         temp = own;

@@ -14,7 +14,11 @@ struct gnti_params {
     int64_t num_floats;    /* of one block, padding between parameters included */
     gnt_buffer *blocks[5]; /* by GNTI_BLOCK_*, NULL: none */
     bool best_in_use;      /* weights and best have changed places */
+    gnt_stream *busy;      /* on which work with these blocks was queued last, NULL: none */
 };
+
+/* Whoever queues work with the blocks on another stream than the last one waits for that first. */
+gnt_status gnti_params_take_turn(gnti_params *params, gnt_stream *stream);
 
 /* Layout alone: infos with offsets for M members; answers the floats of one block. */
 gnt_status gnti_params_layout(const gnt_model *model, int32_t num_members, gnti_param_info **out,

@@ -22,6 +22,7 @@ static const struct {
     [GNTI_MEMORY] = { "memory", GNTI_PASS_MEMORY },
     [GNTI_CHAIN] = { "chain", GNTI_PASS_CHAIN },
     [GNTI_OVERLAP] = { "overlap", GNTI_PASS_OVERLAP },
+    [GNTI_CAPTURE] = { "capture", GNTI_PASS_CAPTURE },
 };
 
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass)
@@ -66,7 +67,7 @@ gnt_status gnti_passes_parse(const char *list, uint32_t *out)
 
             GNT_FAIL(GNT_ERR_USAGE,
                      "no planner pass '%s'%s%s, there are hoist, reassociate, symmetric, sparse-input, fuse, "
-                     "loss-rows, chain, memory, overlap",
+                     "loss-rows, chain, memory, overlap, capture",
                      word, near != NULL ? ": did you mean " : "", near != NULL ? near : "");
         }
         bits |= bit;
@@ -242,6 +243,7 @@ static gnt_status open_device(gnti_program *p)
     GNT_TRY(gnti_stream_open(p->dev, 0, &p->stream));
     p->step_bytes = gnti_step_bytes(p->num_hypers, members);
     GNT_TRY(gnti_calloc_bytes((void **)&p->step_host, p->step_bytes));
+    GNT_TRY(gnti_calloc_bytes((void **)&p->step_sent, p->step_bytes));
     GNT_TRY(gnti_buffer_alloc(p->dev, p->step_bytes, &p->step));
     GNT_TRY(gnti_buffer_alloc(p->dev, (size_t)members * 4 * sizeof(double), &p->stats));
     GNT_TRY(gnti_buffer_alloc(p->dev, (size_t)members * sizeof(int32_t), &p->bad));

@@ -27,6 +27,10 @@ void gnti_program_free(gnti_program **p)
     if (p == NULL || *p == NULL)
         return;
     q = *p;
+    if (q->params != NULL && q->params->busy == q->stream)
+        q->params->busy = NULL;
+    if (q->stream != NULL)
+        gnti_capture_drop(q);
     gnti_bound_free(q);
     gnti_parts_free(q);
     leave_workspace(q);
@@ -48,6 +52,7 @@ void gnti_program_free(gnti_program **p)
     gnti_free(q->segments);
     gnti_free(q->segment_param);
     gnti_free(q->step_host);
+    gnti_free(q->step_sent);
     gnti_free(q->spaces);
     gnti_free(q->operators);
     gnti_free(q->node_seconds);
@@ -183,6 +188,8 @@ gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
     GNT_CHECK(p != NULL && batch != NULL, GNT_ERR_ARG, "program and batch must not be NULL");
     GNT_CHECK(p->params != NULL, GNT_ERR_STATE, "a dry run cannot be bound");
     set_growth(p, batch);
+    GNT_TRY(gnti_params_take_turn(p->params, p->stream));
+    gnti_capture_drop(p);
     if (batch->adj != NULL || batch->x != NULL || !p->bound)
         GNT_TRY(bind_data(p, batch));
     GNT_TRY(gnti_bind_loss(p, batch));
@@ -234,7 +241,7 @@ static gnt_status send_step(gnti_program *p, const gnti_step *step)
         memcpy(hypers + p->num_hypers * members, step->live, (size_t)members);
     else
         memset(hypers + p->num_hypers * members, 1, (size_t)members);
-    return gnti_upload(p->stream, p->step, 0, p->step_host, p->step_bytes);
+    return gnti_step_send(p);
 }
 
 static gnt_status run_timed(gnti_program *p)
@@ -262,6 +269,32 @@ gnt_status gnti_program_set_timing(gnti_program *p, bool on)
     return on ? gnti_calloc_array(&p->node_seconds, p->ir.num_nodes + 1) : GNT_OK;
 }
 
+gnt_status gnti_program_queue_step(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t i = 0; i < p->num_chains; i++)
+        GNT_TRY(gnti_chain_execute(p, &p->chains[i]));
+done:
+    return st;
+}
+
+/* A step without parts: as one launch when it can be, which the run before has prepared. */
+static gnt_status run_step(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+
+    if (p->capture.step == NULL && gnti_capture_is_due(p))
+        GNT_TRY(gnti_capture_make(p));
+    if (p->capture.step != NULL)
+        GNT_TRY(gnti_capture_launch(p->stream, p->capture.step));
+    else
+        GNT_TRY(gnti_program_queue_step(p));
+    p->capture.num_runs++;
+done:
+    return st;
+}
+
 gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
 {
     gnt_status st = GNT_OK;
@@ -269,8 +302,11 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
     GNT_CHECK(p->bound, GNT_ERR_STATE, "the program is not bound");
     GNT_CHECK(!p->hoisted_shared || p->partner->hoist_version == p->partner_hoist_version, GNT_ERR_STATE,
               "the program whose hoisted values are shared was bound again: bind this one too");
-    if (p->workspace_version != p->workspace->version)
+    GNT_TRY(gnti_params_take_turn(p->params, p->stream));
+    if (p->workspace_version != p->workspace->version) {
+        gnti_capture_drop(p);
         GNT_TRY(gnti_lower_program(p));
+    }
     GNT_TRY(send_step(p, step));
     if (p->node_seconds != NULL) {
         GNT_TRY(run_timed(p)); /* op by op: chains have no times of their ops */
@@ -278,8 +314,8 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
     }
     if (p->parts.on)
         GNT_TRY(gnti_parts_run_step(p, step->step));
-    for (int64_t i = 0; i < p->num_chains && !p->parts.on; i++)
-        GNT_TRY(gnti_chain_execute(p, &p->chains[i]));
+    else
+        GNT_TRY(run_step(p));
 done:
     tell_others(p, st);
     return st;

@@ -113,7 +113,8 @@ enum {
     GNTI_PASS_MEMORY = 32,
     GNTI_PASS_CHAIN = 64,
     GNTI_PASS_LOSS_ROWS = 128,
-    GNTI_PASS_OVERLAP = 256
+    GNTI_PASS_OVERLAP = 256,
+    GNTI_PASS_CAPTURE = 512
 };
 /* "hoist,fuse" as bits; ERR_USAGE lists the passes there are. */
 gnt_status gnti_passes_parse(const char *list, uint32_t *out);

@@ -71,6 +71,13 @@ typedef struct gnti_chain_run {
     int64_t first, end;
 } gnti_chain_run;
 
+/* A step as one launch (plan_capture.c). */
+typedef struct gnti_captured {
+    gnt_capture *step; /* NULL: none yet */
+    int64_t num_runs;  /* since addresses changed */
+    bool refused;      /* an op cannot be captured */
+} gnti_captured;
+
 struct gnti_lowering {
     gnti_program *p;
     const gnti_node *under_way; /* exchange that a product will end */
@@ -78,7 +85,7 @@ struct gnti_lowering {
     int64_t count, capacity;
 };
 
-enum { GNTI_NUM_PASSES = 9, GNTI_MAX_SEGMENT_NAME = 96 };
+enum { GNTI_NUM_PASSES = 10, GNTI_MAX_SEGMENT_NAME = 96 };
 
 struct gnti_program {
     gnt_context *ctx;
@@ -103,7 +110,10 @@ struct gnti_program {
     int32_t num_segments;
     int32_t lr, corr1, corr2, clip; /* hypers, 0: none */
 
-    gnti_step_head *step_host; /* the block as it is sent */
+    gnti_captured capture;
+    gnti_step_head *step_host; /* the block of the next run */
+    gnti_step_head *step_sent; /* what the device has, once step_is_sent */
+    bool step_is_sent;
     size_t step_bytes;
     gnt_buffer *step, *stats, *bad;
 
@@ -144,7 +154,8 @@ typedef enum gnti_pass {
     GNTI_SYMMETRIC,
     GNTI_CHAIN,
     GNTI_MEMORY,
-    GNTI_OVERLAP
+    GNTI_OVERLAP,
+    GNTI_CAPTURE
 } gnti_pass;
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass);
 const char *gnti_pass_name(gnti_pass pass);
@@ -201,6 +212,13 @@ gnt_status gnti_program_match_hoisted(gnti_program *p, bool *out);
 gnt_status gnti_lower_program(gnti_program *p);
 void gnti_lowering_free(gnti_lowering *lo);
 gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in);
+
+/* ---- capture (plan_capture.c) ----------------------------------------------------------------------------------------- */
+void gnti_capture_drop(gnti_program *p); /* addresses change: to be called before they do */
+bool gnti_capture_is_due(const gnti_program *p);
+gnt_status gnti_capture_make(gnti_program *p);       /* leaves capture.step NULL where it cannot be */
+gnt_status gnti_step_send(gnti_program *p);          /* what has changed of the block */
+gnt_status gnti_program_queue_step(gnti_program *p); /* program.c: all ops of a step without parts */
 
 /* Puts what the program keeps on its device in front of the error's text. */
 void gnti_program_tell_shortage(const gnti_program *p);
