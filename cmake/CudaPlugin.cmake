@@ -7,12 +7,6 @@
 file(GLOB cuda_c_sources CONFIGURE_DEPENDS kernels/cuda/*.c dist/comm_nccl*.c)
 file(GLOB cuda_kernel_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
 list(FILTER cuda_c_sources EXCLUDE REGEX "/cuda_plugin_host\\.c$")
-foreach(op gemm spmm norm map reduce loss optimizer attend) # cuda_pending.c answers for those not written yet
-  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_${op}.c)
-    set_property(SOURCE kernels/cuda/cuda_pending.c APPEND PROPERTY COMPILE_DEFINITIONS CUDA_PENDING_${op})
-    set(GNT_CUDA_PENDING ON)
-  endif()
-endforeach()
 # base/'s functions, forwarded to the library; sizes are arithmetic alone
 set(cuda_host_sources ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_plugin_host.c ${CMAKE_SOURCE_DIR}/base/size.c)
 
@@ -89,10 +83,8 @@ if(GNT_NVCC AND CUDA_LIB_cudart AND CUDA_LIB_cusparse AND CUDA_LIB_cublasLt AND 
   target_include_directories(gnntrain-cuda SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
   target_compile_definitions(gnntrain-cuda PRIVATE _GNU_SOURCE $<$<CONFIG:Debug>:GNT_DEBUG> GNT_VERSION="${PROJECT_VERSION}")
   target_link_libraries(gnntrain-cuda PRIVATE gnt_warnings ${CUDA_LIB_cusparse} ${CUDA_LIB_cublasLt} ${CUDA_LIB_nccl}
-    ${CUDA_LIB_cudart} Threads::Threads m)
-  if(NOT GNT_CUDA_PENDING)
-    target_link_options(gnntrain-cuda PRIVATE -Wl,--no-undefined)
-  endif()
+    ${CUDA_LIB_cudart} Threads::Threads m stdc++) # launchers are C++
+  target_link_options(gnntrain-cuda PRIVATE -Wl,--no-undefined)
   set_target_properties(gnntrain-cuda PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 else()
   message(STATUS "no CUDA plug-in: nvcc or its libraries are missing, or sanitizers are on")

@@ -44,6 +44,7 @@ static const gnti_plugin_host host = { .error_set = host_error_set,
                                        .error_adopt = gnti_error_adopt,
                                        .assert_failed = gnti_assert_failed,
                                        .alloc = host_alloc,
+                                       .array_grow = gnti_array_grow,
                                        .free = gnti_free,
                                        .clock_seconds = gnti_clock_seconds };
 

@@ -21,6 +21,7 @@ typedef struct gnti_plugin_host {
     gnt_status (*error_adopt)(const gnti_error_record *record);
     void (*assert_failed)(const char *condition, const char *file, int line, const char *function);
     gnt_status (*alloc)(void **out, size_t bytes, bool zero);
+    gnt_status (*array_grow)(void **block, int64_t *capacity, int64_t need, size_t item_bytes);
     void (*free)(void *block);
     double (*clock_seconds)(void);
 } gnti_plugin_host;

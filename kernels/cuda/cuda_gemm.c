@@ -11,7 +11,6 @@
 #include "kernels/cuda/cuda_product.h"
 
 #include "base/size.h"
-#include "kernels/view.h"
 
 #include <string.h>
 
@@ -136,7 +135,8 @@ static size_t end_of(const gnt_mat_view *v)
                          (gnti_min_i64(v->members, v->block_members) - 1) * v->member_stride +
                          (v->rows - 1) * v->row_stride + v->width;
 
-    return v->offset + (size_t)gnti_max_i64(last, 0) * gnti_dtype_bytes(v->dtype);
+    return v->offset +
+           (size_t)gnti_max_i64(last, 0) * (v->dtype == GNT_BF16 ? sizeof(uint16_t) : sizeof(float));
 }
 
 static bool views_overlap(const gnt_mat_view *a, const gnt_mat_view *b)

@@ -77,6 +77,11 @@ done:
     return st;
 }
 
+gnt_status gnti_array_grow(void **block, int64_t *capacity, int64_t need, size_t item_bytes)
+{
+    return host->array_grow(block, capacity, need, item_bytes);
+}
+
 void gnti_free(void *block)
 {
     host->free(block);
