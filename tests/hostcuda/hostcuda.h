@@ -71,6 +71,8 @@ struct work {
 /* Queues it, or adds it to the graph that the stream captures. */
 cudaError_t enqueue(cudaStream_t stream, work w);
 
+/* The calling thread's device. */
+int current_device();
 /* Device of a stream (of the calling thread's current device for the default stream), checked to be alive. */
 int device_of(cudaStream_t stream);
 

@@ -5,15 +5,6 @@
 namespace hostcuda
 {
 
-int current_device()
-{
-    int device = -1;
-
-    if (cudaGetDevice(&device) != cudaSuccess)
-        broken("cudaGetDevice failed inside a library call");
-    return device;
-}
-
 void check_stream(int device, cudaStream_t stream, const char *call)
 {
     const int of = device_of(stream), current = current_device();

@@ -60,7 +60,6 @@ struct range {
     bool written;
 };
 
-int current_device();
 /* The stream belongs to the device, and it is the thread's current one. */
 void check_stream(int device, cudaStream_t stream, const char *call);
 void check_alignment(const void *data, size_t alignment, const char *call, const char *argument);

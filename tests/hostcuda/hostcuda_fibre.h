@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fibres: stacks that one CPU thread switches between. A few instructions on x86-64, ucontext elsewhere. */
+#ifndef GNT_HOSTCUDA_FIBRE_H
+#define GNT_HOSTCUDA_FIBRE_H
+
+#include <cstddef>
+
+namespace hostcuda
+{
+
+struct fibre;
+/* A fibre of the calling thread's pool, that runs main(user) when it is first entered. */
+fibre *fibre_take(void (*main)(void *user), void *user);
+bool fibre_over(const fibre *f); /* main has returned */
+void fibre_give(fibre *f);       /* back to the pool, when it is over */
+/* From the thread's own stack into a fibre, until that one leaves or is over. */
+void fibre_enter(fibre *f);
+void fibre_leave();
+
+} // namespace hostcuda
+#endif
