@@ -159,6 +159,7 @@ gnt_status gnti_capture_end(gnt_stream *s, gnt_capture **out);
 gnt_status gnti_capture_launch(gnt_stream *s, const gnt_capture *c);
 void gnti_capture_free(const gnt_stream *s, gnt_capture **c); /* NULL and *c NULL are fine */
 gnt_status gnti_event_record(gnt_stream *s, int32_t event);
+gnt_status gnti_event_await(gnt_stream *s, const gnt_stream *of, int32_t event); /* of the same device */
 gnt_status gnti_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out);
 
 #endif

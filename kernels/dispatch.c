@@ -193,6 +193,11 @@ gnt_status gnti_event_record(gnt_stream *s, int32_t event)
     return BACKEND(s)->event_record(s, event);
 }
 
+gnt_status gnti_event_await(gnt_stream *s, const gnt_stream *of, int32_t event)
+{
+    return BACKEND(s)->event_await(s, of, event);
+}
+
 gnt_status gnti_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *out)
 {
     return BACKEND(s)->event_seconds(s, from, to, out);

@@ -97,7 +97,7 @@ done:
     return st;
 }
 
-/* In memory that device and host share: devices write sums there, ranks add them up. */
+/* In memory that device and host share, so that devices write sums there and ranks add them up; a group has no need of it. */
 static gnt_status sum_buffer(gnti_program *p, int64_t rows, int64_t count, size_t item, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
@@ -105,7 +105,10 @@ static gnt_status sum_buffer(gnti_program *p, int64_t rows, int64_t count, size_
     size_t bytes;
 
     GNT_TRY(gnti_mul_size((size_t)gnti_max_i64(rows, 1) * item, (size_t)gnti_max_i64(count, 1), &bytes));
-    GNT_TRY(gnti_buffer_alloc_host(p->dev, bytes, &host, out));
+    if (gnti_device_sums_by_group(p))
+        GNT_TRY(gnti_buffer_alloc(p->dev, bytes, out));
+    else
+        GNT_TRY(gnti_buffer_alloc_host(p->dev, bytes, &host, out));
 done:
     return st;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rank's rows and sums in a device's memory. Halo rows cross through dist/device_halo.h. Sums lie in memory that device and
- * host share: the device has written its own before the ranks add them up, and copies of the results are queued behind.
+/* A rank's rows and sums in a device's memory. Halo rows travel by dist/device_halo.h. Sums are added up by the group of devices
+ * where all ranks are in it; else they lie in memory that device and host share, the device has written its own before the ranks
+ * add them up over the tree, and copies of the results are queued behind.
  */
 #include "nn/program_state.h"
 
@@ -16,7 +17,14 @@ gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest)
         if (dir == GNTI_BACKWARD && plans[GNTI_BACKWARD] == plans[GNTI_FORWARD])
             q->device_halo[dir] = q->device_halo[GNTI_FORWARD];
         else
-            GNT_TRY(gnti_device_halo_create(q->dist.comm, plans[dir], q->dist.wire, widest, p->stream,
+            GNT_TRY(gnti_device_halo_create(&(gnti_device_halo_config){ .comm = q->dist.comm,
+                                                                        .plan = plans[dir],
+                                                                        .wire = q->dist.wire,
+                                                                        .max_floats = widest,
+                                                                        .stream = p->stream,
+                                                                        .event = GNTI_EVENT_PACKED,
+                                                                        .group = q->dist.group,
+                                                                        .group_rank = q->dist.group_rank },
                                             &q->device_halo[dir]));
     }
 done:
@@ -33,13 +41,41 @@ void gnti_device_halo_unbind(gnti_program *p)
     gnti_device_halo_free(&h[GNTI_FORWARD]);
 }
 
-gnt_status gnti_device_sum_begin(const gnti_ranks_args *a)
+bool gnti_device_sums_by_group(const gnti_program *p)
 {
-    return gnti_stream_finish(a->lo->p->stream);
+    const gnti_dist_config *d = &p->parts.dist;
+
+    if (d->group == NULL || gnti_context_determinism(p->ctx) == GNTI_DET_BITWISE)
+        return false;
+    for (int32_t r = 0; r < d->comm->size; r++)
+        if (d->group_rank[r] < 0)
+            return false;
+    return true;
+}
+
+static size_t bytes_of(const gnti_ranks_args *a)
+{
+    return (size_t)a->count * (a->dtype == GNT_F64 ? sizeof(double) : sizeof(float));
+}
+
+static gnt_status add_by_group(const gnti_ranks_args *a)
+{
+    gnt_status st = GNT_OK;
+    gnt_stream *s = a->lo->p->stream;
+
+    GNT_TRY(gnti_copy(s, &(gnt_copy_args){ a->out_buffer, a->out_offset, a->roots_buffer, 0, bytes_of(a) }));
+    GNT_TRY(gnti_group_all_reduce(a->group, s,
+                                  &(gnti_group_sum){ .buffer = a->out_buffer,
+                                                     .offset = a->out_offset,
+                                                     .count = a->count,
+                                                     .dtype = a->dtype,
+                                                     .op = GNTI_COMM_SUM }));
+done:
+    return st;
 }
 
 /* Sums of gradients go to their places in the block, the loss statistics to theirs. */
-gnt_status gnti_device_sum_end(const gnti_ranks_args *a)
+static gnt_status hand_out(const gnti_ranks_args *a)
 {
     gnt_status st = GNT_OK;
     gnt_copy_args copy = { .src = a->out_buffer };
@@ -47,7 +83,7 @@ gnt_status gnti_device_sum_end(const gnti_ranks_args *a)
     if (a->to_device != NULL) {
         copy.dst = a->to_device;
         copy.src_offset = a->out_offset;
-        copy.bytes = (size_t)a->count * (a->dtype == GNT_F64 ? sizeof(double) : sizeof(float));
+        copy.bytes = bytes_of(a);
         GNT_TRY(gnti_copy(a->lo->p->stream, &copy));
     }
     for (int64_t i = 0; i < a->num_parts; i++) {
@@ -63,4 +99,25 @@ gnt_status gnti_device_sum_end(const gnti_ranks_args *a)
     }
 done:
     return st;
+}
+
+gnt_status gnti_device_sum_run(const gnti_ranks_args *a)
+{
+    gnt_status st = GNT_OK;
+
+    if (a->group != NULL) {
+        GNT_TRY(add_by_group(a));
+    } else {
+        GNT_TRY(gnti_device_finish(a->lo->p, "a sum over ranks"));
+        GNT_TRY(gnti_tree_sum_run(a->tree, a->roots, a->count, a->dtype, a->out));
+    }
+    GNT_TRY(hand_out(a));
+done:
+    return st;
+}
+
+gnt_status gnti_device_finish(const gnti_program *p, const char *what)
+{
+    return p->parts.dist.group != NULL ? gnti_group_wait(p->parts.dist.group, p->stream, what)
+                                       : gnti_stream_finish(p->stream);
 }

@@ -47,7 +47,9 @@ typedef struct gnti_ranks_args {
     const void *roots;
     void *out; /* host memory; to_device, when not NULL, gets a copy */
     gnt_buffer *to_device;
-    const gnt_buffer *out_buffer; /* of out */
+    gnti_group *group; /* not NULL: it adds up in the devices' memory, one root a rank; out is NULL */
+    const gnt_buffer *roots_buffer; /* of roots */
+    gnt_buffer *out_buffer;         /* of out */
     size_t out_offset;
     int64_t count;
     gnt_dtype dtype;

@@ -145,20 +145,24 @@ static gnt_status lower_tree_sum(gnti_lowering *lo, const gnti_node *n, const gn
 {
     gnt_status st = GNT_OK;
     const size_t item = dtype == GNT_F64 ? sizeof(double) : sizeof(float);
+    char *host = gnt_buffer_host(out);
     gnti_instr *in = NULL;
 
     if (count == 0)
         return GNT_OK;
     GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_SUM_RANKS, n, &in));
     in->alone = true;
-    in->a.ranks = (gnti_ranks_args){ .lo = lo,
-                                     .tree = lo->p->parts.tree,
-                                     .roots = gnt_buffer_host(roots),
-                                     .out = (char *)gnt_buffer_host(out) + (size_t)first * item,
-                                     .out_buffer = out,
-                                     .out_offset = (size_t)first * item,
-                                     .count = count,
-                                     .dtype = dtype };
+    in->a.ranks =
+        (gnti_ranks_args){ .lo = lo,
+                           .tree = lo->p->parts.tree,
+                           .roots = gnt_buffer_host(roots),
+                           .out = host != NULL ? host + (size_t)first * item : NULL,
+                           .group = gnti_device_sums_by_group(lo->p) ? lo->p->parts.dist.group : NULL,
+                           .roots_buffer = roots,
+                           .out_buffer = out,
+                           .out_offset = (size_t)first * item,
+                           .count = count,
+                           .dtype = dtype };
 done:
     return st;
 }
@@ -368,7 +372,6 @@ static gnt_status finish_exchange(const gnti_exchange_args *a)
 gnt_status gnti_parts_run(const gnti_instr *in)
 {
     gnt_status st = GNT_OK;
-    const gnti_ranks_args *a = &in->a.ranks;
 
     switch (in->kind) {
     case GNTI_INSTR_EXCHANGE:
@@ -382,10 +385,7 @@ gnt_status gnti_parts_run(const gnti_instr *in)
     case GNTI_INSTR_EXCHANGE_FINISH:
         return finish_exchange(&in->a.exchange);
     case GNTI_INSTR_SUM_RANKS:
-        GNT_TRY(gnti_device_sum_begin(a));
-        GNT_TRY(gnti_tree_sum_run(a->tree, a->roots, a->count, a->dtype, a->out));
-        GNT_TRY(gnti_device_sum_end(a));
-        break;
+        return gnti_device_sum_run(&in->a.ranks);
     default:
         return gnti_broadcast_run(in);
     }

@@ -67,7 +67,7 @@ typedef struct gnti_program_parts {
     int32_t num_roots, num_extra;
     int64_t *root_chunk;          /* (num_roots + 1) first own chunk of each root */
     int64_t *block_start;         /* first rows of chunks, each root from 0: num_own_chunks + num_roots */
-    gnt_buffer *partial, *result; /* these and the next lie in memory that the host sees too */
+    gnt_buffer *partial, *result; /* these and the next: host memory, unless a group adds them up */
     gnt_buffer *stats, *norm_partial, *norm_sums; /* doubles: (roots, M, 4), (roots, widest), (widest) */
     gnt_buffer *stats_result;                     /* (M, 4) doubles */
     gnti_strategy strategy;                       /* HALO or BROADCAST, once bound */
@@ -102,9 +102,12 @@ gnt_status gnti_make_split(gnti_program *p, const gnti_graph *g, const gnti_halo
 /* ---- device_parts.c: rows and sums of a device whose memory the host does not see ------------------------------------- */
 gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest);
 void gnti_device_halo_unbind(gnti_program *p);
-/* Sums in host memory are ready to be read; what became of them goes to the device. */
-gnt_status gnti_device_sum_begin(const gnti_ranks_args *a);
-gnt_status gnti_device_sum_end(const gnti_ranks_args *a);
+/* Whether sums over ranks are added by the group, in the devices' memory. */
+bool gnti_device_sums_by_group(const gnti_program *p);
+/* A sum over ranks; gradients and statistics go to their places. */
+gnt_status gnti_device_sum_run(const gnti_ranks_args *a);
+/* Until what is queued is done, other ranks' failures included. */
+gnt_status gnti_device_finish(const gnti_program *p, const char *what);
 
 /* ---- parts_strategy.c ----------------------------------------------------------------------------------------------- */
 gnt_status gnti_choose_strategy(gnti_program *p);

@@ -240,7 +240,7 @@ static gnt_status open_device(gnti_program *p)
     const int64_t members = p->ir.num_members;
 
     GNT_TRY(check_custom(p, ((const gnti_backend_head *)p->dev)->backend));
-    GNT_TRY(gnti_stream_open(p->dev, 0, &p->stream));
+    GNT_TRY(gnti_stream_open(p->dev, GNTI_NUM_EVENTS, &p->stream));
     p->step_bytes = gnti_step_bytes(p->num_hypers, members);
     GNT_TRY(gnti_calloc_bytes((void **)&p->step_host, p->step_bytes));
     GNT_TRY(gnti_calloc_bytes((void **)&p->step_sent, p->step_bytes));

@@ -103,7 +103,7 @@ static gnt_status run_hoisted(gnti_program *p)
 
     for (int64_t i = 0; i < p->num_hoist_instrs; i++)
         GNT_TRY(gnti_instr_run(p->stream, p->lowering.list[i]));
-    GNT_TRY(gnti_stream_finish(p->stream));
+    GNT_TRY(gnti_device_finish(p, "a step"));
     p->hoist_version++;
 done:
     return st;
@@ -194,7 +194,7 @@ gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch)
         GNT_TRY(bind_data(p, batch));
     GNT_TRY(gnti_bind_loss(p, batch));
     GNT_TRY(gnti_lower_program(p));
-    GNT_TRY(gnti_stream_finish(p->stream));
+    GNT_TRY(gnti_device_finish(p, "a step"));
     p->bound = true;
 done:
     gnti_pool_enter(before);
@@ -253,7 +253,7 @@ static gnt_status run_timed(gnti_program *p)
         const double start = gnti_clock_seconds();
 
         GNT_TRY(gnti_instr_run(p->stream, in));
-        GNT_TRY(gnti_stream_finish(p->stream));
+        GNT_TRY(gnti_device_finish(p, "a step"));
         p->node_seconds[in->node - p->ir.nodes] += gnti_clock_seconds() - start;
     }
     p->timed_runs++;
@@ -332,7 +332,7 @@ gnt_status gnti_program_stats(gnti_program *p, double *stats, int32_t *bad)
         GNT_TRY(gnti_download(p->stream, stats, p->stats, 0, members * 4 * sizeof *stats));
     if (bad != NULL)
         GNT_TRY(gnti_download(p->stream, bad, p->bad, 0, members * sizeof *bad));
-    GNT_TRY(gnti_stream_finish(p->stream));
+    GNT_TRY(gnti_device_finish(p, "a step"));
 done:
     return st;
 }
@@ -352,7 +352,7 @@ static gnt_status read_view(gnti_program *p, const gnt_mat_view *v, int32_t memb
     const float *from = NULL;
     float *copy = NULL;
 
-    GNT_TRY(gnti_stream_finish(p->stream));
+    GNT_TRY(gnti_device_finish(p, "a step"));
     if (v->rows == 0)
         return GNT_OK;
     from = gnt_buffer_host(v->buf);
@@ -362,7 +362,7 @@ static gnt_status read_view(gnti_program *p, const gnt_mat_view *v, int32_t memb
         GNT_TRY(gnti_alloc_array(&copy, span));
         GNT_TRY(gnti_download(p->stream, copy, v->buf, v->offset + (size_t)first * sizeof(float),
                               (size_t)span * sizeof(float)));
-        GNT_TRY(gnti_stream_finish(p->stream));
+        GNT_TRY(gnti_device_finish(p, "a step"));
         from = copy;
     }
     for (int64_t r = 0; r < v->rows; r++)

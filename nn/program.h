@@ -14,6 +14,7 @@
 #include <gnntrain/model.h>
 
 #include "datasets/dataset.h"
+#include "dist/group.h"
 #include "dist/halo.h"
 #include "graph/operator.h"
 #include "kernels/virtual.h"
@@ -125,9 +126,11 @@ typedef struct gnti_dist_config {
     gnti_comm *comm;
     gnti_strategy strategy;
     gnti_wire wire;
-    gnti_virtual *clock;      /* NULL: wall time */
-    struct gnti_trace *trace; /* nn/trace.h, NULL: none */
-    bool always_overlap;      /* pass overlap also where it does not pay (tests) */
+    gnti_virtual *clock;       /* NULL: wall time */
+    struct gnti_trace *trace;  /* nn/trace.h, NULL: none */
+    gnti_group *group;         /* of the devices that exchange among themselves; NULL: none */
+    const int32_t *group_rank; /* (comm size), -1: not in the group */
+    bool always_overlap;       /* pass overlap also where it does not pay (tests) */
 } gnti_dist_config;
 
 typedef struct gnti_plan_config {

@@ -87,6 +87,9 @@ struct gnti_lowering {
 
 enum { GNTI_NUM_PASSES = 10, GNTI_MAX_SEGMENT_NAME = 96 };
 
+/* Events of the program's stream. */
+enum { GNTI_EVENT_PACKED, GNTI_NUM_EVENTS };
+
 struct gnti_program {
     gnt_context *ctx;
     const gnt_model *model;

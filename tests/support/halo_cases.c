@@ -222,7 +222,7 @@ gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user)
     GNT_TRY(gnti_calloc_array(&data, rows.num_blocks * rows.block_stride));
     rows.data = data;
     GNT_TRY(gnti_device_open(c->backend, c->one_device ? 0 : comm->rank, NULL, &dev));
-    GNT_TRY(gnti_stream_open(dev, 0, &s));
+    GNT_TRY(gnti_stream_open(dev, 1, &s));
     view = (gnt_mat_view){ .rows = a.plan.num_own + a.plan.num_halo,
                            .members = rows.num_blocks,
                            .block_members = 1,
@@ -231,7 +231,12 @@ gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user)
                            .member_stride = rows.floats,
                            .block_stride = rows.block_stride };
     GNT_TRY(gnti_buffer_alloc(dev, (size_t)(rows.num_blocks * rows.block_stride) * sizeof(float), &view.buf));
-    GNT_TRY(gnti_device_halo_create(comm, &a.plan, w->wire, rows.num_blocks * rows.floats, s, &h));
+    GNT_TRY(gnti_device_halo_create(&(gnti_device_halo_config){ .comm = comm,
+                                                                .plan = &a.plan,
+                                                                .wire = w->wire,
+                                                                .max_floats = rows.num_blocks * rows.floats,
+                                                                .stream = s },
+                                    &h));
     for (int round = 0; round < 3; round++)
         GNT_TRY(device_round(comm, w, h, s, &view, &rows, round));
     gnti_device_halo_get_counters(h, &counters);
