@@ -28,7 +28,7 @@ allocation *nearest(arena *a, const void *address);
 void memory_open(arena *a, allocation *b);
 void forget_registered();
 
-void catch_faults(); /* hostcuda_faults.cpp: once */
+void catch_faults(); /* hostcuda_faults.cpp: unless the handler is there; test frameworks set their own before each test */
 
 } // namespace hostcuda
 #endif

@@ -88,11 +88,10 @@ static void fault(int signal, siginfo_t *info, void *context)
 
 void catch_faults()
 {
-    static bool done;
-    if (done)
-        return;
-    done = true;
     struct sigaction action;
+    if (sigaction(SIGSEGV, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0 &&
+        action.sa_sigaction == fault)
+        return;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = fault;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;

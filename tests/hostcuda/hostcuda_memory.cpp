@@ -71,7 +71,6 @@ static void reserve(arena *a, int device)
     if (start == MAP_FAILED)
         broken("no address space for %zu bytes", a->reserved);
     a->next = a->start = (char *)start;
-    catch_faults();
 }
 
 /* A hole of so many bytes behind the newest allocation, or from the start again: freed records there are forgotten. */
@@ -139,6 +138,7 @@ static bool take_room(int device, size_t bytes)
 
 void *memory_new(int device, size_t bytes, const char *call, bool pooled)
 {
+    catch_faults();
     if (bytes > (size_t)1 << 46 || !take_room(device, (bytes + 511) / 512 * 512))
         return nullptr;
     const size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;

@@ -213,7 +213,7 @@ static void plant(void *user)
     void *offsets = case_device(m.offsets, sizeof m.offsets),
          *columns = case_device(m.columns, sizeof m.columns);
     void *values = case_device(m.values, sizeof m.values);
-    char *dev_b = case_device(b, sizeof b),
+    char *dev_b = case_device(c, sizeof c),
          *dev_c = case_device(c, sizeof c - (mistake == SHORT_OUTPUT ? 64 : 0));
     void *at_b = mistake == MEMORY_OF_ANOTHER ? far : mistake == HOST_MEMORY ? (void *)b : dev_b;
     CASE_OK(cusparseCreate(&h));
