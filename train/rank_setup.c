@@ -122,7 +122,9 @@ static gnt_status make_local(gnt_trainer *tr, gnti_rank *rank)
                                      .strategy = (gnti_strategy)tr->config.strategy,
                                      .wire = (gnti_wire)tr->config.wire,
                                      .clock = rank->clock,
-                                     .trace = rank->trace };
+                                     .trace = rank->trace,
+                                     .group = rank->group,
+                                     .group_rank = rank->group != NULL ? rank->group_rank : NULL };
 done:
     return st;
 }
@@ -258,6 +260,7 @@ static gnt_status make_rank(gnti_rank *rank, void *user)
     GNT_TRY(gnti_job_open_device(&tr->job, rank->rank, &rank->device, &rank->owns_device));
     GNT_TRY(gnti_sync_create("bsp", rank->comm, &rank->sync));
     GNT_TRY(make_arrays(tr, rank));
+    GNT_TRY(gnti_rank_join_group(rank));
     if (tr->job.partition != NULL)
         GNT_TRY(make_local(tr, rank));
     GNT_TRY(make_source(tr, rank));

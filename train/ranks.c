@@ -150,6 +150,7 @@ static void free_rank(gnti_rank *r)
     gnti_local_data_free(&r->rows);
     gnti_free(r->weight);
     gnti_sync_free(&r->sync);
+    gnti_rank_leave_group(r);
     gnti_comm_free(&r->comm);
     gnti_virtual_free(&r->clock);
     gnti_trace_free(&r->trace);
@@ -161,6 +162,27 @@ static void free_rank(gnti_rank *r)
     gnti_free(r->logits);
 }
 
+/* On the rank's thread, for ranks of a group leave together: what uses it goes first. */
+static gnt_status leave(gnti_rank *rank, void *user)
+{
+    (void)user;
+    gnti_scorer_free(&rank->scorer);
+    gnti_evaluator_free(&rank->evaluator);
+    gnti_program_free(&rank->program);
+    gnti_rank_leave_group(rank);
+    return GNT_OK;
+}
+
+static void leave_groups(gnti_ranks *ranks)
+{
+    bool any = false;
+
+    for (int32_t i = 0; ranks->rank != NULL && i < ranks->num_local; i++)
+        any = any || ranks->rank[i].group != NULL;
+    if (any)
+        (void)gnti_ranks_each(ranks, leave, NULL);
+}
+
 void gnti_ranks_free(gnti_ranks **out)
 {
     gnti_ranks *ranks = out != NULL ? *out : NULL;
@@ -168,6 +190,7 @@ void gnti_ranks_free(gnti_ranks **out)
     if (ranks == NULL)
         return;
     *out = NULL;
+    leave_groups(ranks);
     if (ranks->has_lock) {
         pthread_mutex_lock(&ranks->lock);
         ranks->ending = true;

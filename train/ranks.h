@@ -18,6 +18,10 @@ typedef struct gnti_rank {
     gnt_device *device;
     bool owns_device;
     gnti_comm *comm;
+    gnti_comm
+        *group_comm; /* of the ranks whose devices exchange among themselves; NULL: none do with this one */
+    gnti_group *group;
+    int32_t *group_rank; /* (comm size), -1: not in the group; NULL with one rank */
     gnti_sync *sync;
     gnti_virtual *clock;          /* NULL: wall time */
     gnti_local_data *rows;        /* own rows and the part of the graph; NULL: the whole graph */
@@ -56,5 +60,9 @@ gnti_rank *gnti_ranks_at(gnti_ranks *ranks,
  * waits for it for long; the failure that the others suffer from becomes the caller's. */
 typedef gnt_status (*gnti_rank_fn)(gnti_rank *rank, void *user);
 gnt_status gnti_ranks_each(gnti_ranks *ranks, gnti_rank_fn fn, void *user);
+
+/* rank_group.c: every rank of the job calls it, on its thread; ranks leave together. */
+gnt_status gnti_rank_join_group(gnti_rank *rank);
+void gnti_rank_leave_group(gnti_rank *rank);
 
 #endif
