@@ -52,7 +52,8 @@ void start_block(block_run &b);
 void thread_returned(block_run &b, int thread); /* others may wait for it */
 [[noreturn]] void explain_stuck(block_run &b);
 
-void fill_shared(); /* hostcuda_shared.cpp: rubbish into the calling thread's __shared__ variables */
+/* hostcuda_shared.cpp: rubbish into the kernel's __shared__ variables of the calling thread */
+void fill_shared(const void *kernel);
 
 } // namespace hostcuda
 #endif

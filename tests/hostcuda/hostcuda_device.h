@@ -52,14 +52,15 @@ uint64_t warp_meet(warp_op op, unsigned mask, uint64_t value, int other, int wid
 unsigned active_mask();
 [[noreturn]] void trap();
 
-cudaError_t launch(const cudaLaunchConfig_t *config, const char *text, std::function<void()> thread);
+cudaError_t launch(const cudaLaunchConfig_t *config, const char *text, const void *kernel,
+                   std::function<void()> thread);
 
 template <typename... Wanted, typename... Given>
 cudaError_t launch_kernel(const char *text, const cudaLaunchConfig_t *config, void (*kernel)(Wanted...),
                           Given &&...given)
 {
     const std::tuple<std::decay_t<Wanted>...> arguments(std::forward<Given>(given)...);
-    return launch(config, text, [kernel, arguments] { std::apply(kernel, arguments); });
+    return launch(config, text, (const void *)kernel, [kernel, arguments] { std::apply(kernel, arguments); });
 }
 
 template <typename T> uint64_t to_bits(T value)

@@ -125,6 +125,7 @@ static void run_block(block_run &b)
 /* ---- launches ---- */
 struct kernel_launch {
     std::string name;
+    const void *kernel;
     uint3 grid, block;
     std::function<void()> thread;
 };
@@ -152,7 +153,7 @@ static result run_grid(const kernel_launch &k)
         blockIdx.y = (unsigned)(number / k.grid.x % k.grid.y);
         blockIdx.z = (unsigned)(number / k.grid.x / k.grid.y);
         b.order.first = (thread_order.first + number * 7) % (uint64_t)b.size;
-        fill_shared();
+        fill_shared(k.kernel);
         start_block(b);
         run_block(b);
     }
@@ -192,7 +193,8 @@ static bool sizes_fit(const dim3 &g, const dim3 &b)
            (uint64_t)b.x * b.y * b.z <= 1024;
 }
 
-cudaError_t launch(const cudaLaunchConfig_t *config, const char *text, std::function<void()> thread)
+cudaError_t launch(const cudaLaunchConfig_t *config, const char *text, const void *kernel,
+                   std::function<void()> thread)
 {
     const std::string name = kernel_name(text);
     const CUstream_st *s = stream_of(config->stream, name.c_str());
@@ -206,6 +208,7 @@ cudaError_t launch(const cudaLaunchConfig_t *config, const char *text, std::func
         return answer(cudaErrorInvalidConfiguration);
     kernel_launch k;
     k.name = name;
+    k.kernel = kernel;
     k.grid = { config->gridDim.x, config->gridDim.y, config->gridDim.z };
     k.block = { config->blockDim.x, config->blockDim.y, config->blockDim.z };
     k.thread = std::move(thread);
