@@ -255,6 +255,7 @@ cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *gra
         return invalidate(*c, cudaErrorStreamCaptureWrongThread);
     const bool joined = all_joined(*c);
     leave_capture(*c);
+    std::shared_ptr<graph_nodes> nodes = std::move(c->graph); /* events may hold the capture, not its work */
     begun.erase(std::remove_if(begun.begin(), begun.end(),
                                [&](const auto &w) { return w.expired() || w.lock() == c; }),
                 begun.end());
@@ -263,7 +264,7 @@ cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *gra
     if (!joined)
         return answer(cudaErrorStreamCaptureUnjoined);
     std::lock_guard<std::mutex> hold(graphs_lock);
-    *graph = new CUgraph_st{ c->graph };
+    *graph = new CUgraph_st{ std::move(nodes) };
     all_graphs.insert(*graph);
     return cudaSuccess;
 }
