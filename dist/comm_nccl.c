@@ -74,9 +74,16 @@ static ncclResult_t state_of(nccl_group *g)
 gnt_status nccl_answer(nccl_group *g, ncclResult_t r, const char *what)
 {
     char text[NCCL_TEXT_BYTES];
+    const cudaError_t e = r == ncclUnhandledCudaError ? cudaPeekAtLastError() : cudaSuccess;
 
     if (r == ncclSuccess || r == ncclInProgress)
         return GNT_OK;
+    if (e != cudaSuccess) { /* this rank's own device */
+        const gnt_status st = cuda_error_of(e, "a call of NCCL", __FILE__, __LINE__, __func__);
+
+        snprintf(text, sizeof text, "%.400s", gnti_error_get()->text);
+        return nccl_lose(g, st, what, text);
+    }
     snprintf(text, sizeof text, "NCCL reports '%s' (code %d)%s", ncclGetErrorString(r), (int)r,
              g->ended ? "; the group was ended before" : "");
     return nccl_lose(g, GNT_ERR_PEER_LOST, what, text);

