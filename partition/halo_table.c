@@ -12,6 +12,8 @@ void gnti_halo_table_free(gnti_halo_table **table)
         return;
     gnti_free(t->slots);
     gnti_free(t->node);
+    gnti_free(t->mask);
+    gnti_free(t->short_part);
     gnti_free(t->work);
     gnti_free(t->count);
     gnti_free(t->saved);
@@ -29,11 +31,14 @@ gnt_status gnti_halo_table_create(const gnti_cut_graph *g, int32_t max_parts, gn
     t->g = g;
     t->max_parts = max_parts;
     GNT_TRY(gnti_alloc_array(&t->node, g->num_nodes));
+    GNT_TRY(gnti_alloc_array(&t->mask, g->num_nodes));
+    if (max_parts <= 256)
+        GNT_TRY(gnti_alloc_array(&t->short_part, g->num_nodes));
     for (int32_t v = 0; v < g->num_nodes; v++) {
         t->node[v].start = num_slots;
         num_slots += (int32_t)gnti_min_i64(g->offsets[v + 1] - g->offsets[v], max_parts);
     }
-    GNT_TRY(gnti_alloc_array(&t->slots, num_slots));
+    GNT_TRY(gnti_alloc_array(&t->slots, (int64_t)num_slots + 1));
     GNT_TRY(gnti_alloc_array(&t->work, (int64_t)max_parts * g->num_weights));
     GNT_TRY(gnti_alloc_array(&t->count, max_parts));
     GNT_TRY(gnti_alloc_array(&t->saved, max_parts));
@@ -54,25 +59,6 @@ static gnti_halo_slot *find(const gnti_halo_table *t, int32_t v, int32_t part)
     return NULL;
 }
 
-static void add(gnti_halo_table *t, int32_t v, int32_t part)
-{
-    gnti_halo_slot *s = find(t, v, part);
-
-    if (s == NULL) {
-        s = t->slots + t->node[v].start + t->node[v].used++;
-        *s = (gnti_halo_slot){ part, 0 };
-    }
-    s->count++;
-}
-
-static void take(gnti_halo_table *t, int32_t v, int32_t part)
-{
-    gnti_halo_slot *s = find(t, v, part);
-
-    if (--s->count == 0)
-        *s = t->slots[t->node[v].start + --t->node[v].used];
-}
-
 static uint64_t bit_of(int32_t part)
 {
     return (uint64_t)1 << (part & 63);
@@ -80,36 +66,93 @@ static uint64_t bit_of(int32_t part)
 
 static void set_masks(gnti_halo_table *t, int32_t v)
 {
-    gnti_halo_node *n = &t->node[v];
-    const gnti_halo_slot *s = t->slots + n->start;
+    gnti_halo_masks m = { bit_of(t->part[v]), 0 };
+    const gnti_halo_slot *s = t->slots + t->node[v].start;
 
-    n->near = bit_of(t->part[v]);
-    n->once = 0;
-    for (int32_t i = 0; i < n->used; i++) {
-        n->near |= bit_of(s[i].part);
+    for (int32_t i = 0; i < t->node[v].used; i++) {
+        m.near |= bit_of(s[i].part);
         if (s[i].count == 1 && s[i].part != t->part[v])
-            n->once |= bit_of(s[i].part);
+            m.once |= bit_of(s[i].part);
     }
+    t->mask[v] = m;
 }
 
-static void load_node(gnti_halo_table *t, int32_t v)
+/* A neighbour of v goes from one part to another. Up to 64 parts each has a bit of its own, and no other bits change. */
+static void follow(gnti_halo_table *t, int32_t v, int32_t from, int32_t to)
+{
+    gnti_halo_node *n = &t->node[v];
+    gnti_halo_slot *s = t->slots + n->start, *left = find(t, v, from), *entered;
+    const int32_t own = t->part[v], left_count = --left->count;
+
+    if (left_count == 0)
+        *left = s[--n->used];
+    entered = find(t, v, to);
+    if (entered == NULL) {
+        entered = &s[n->used++];
+        *entered = (gnti_halo_slot){ to, 0 };
+    }
+    entered->count++;
+    if (t->num_parts > GNTI_HALO_MASK_PARTS) {
+        set_masks(t, v);
+        return;
+    }
+    gnti_halo_masks m = t->mask[v];
+
+    if (left_count == 0 && from != own)
+        m.near &= ~bit_of(from);
+    m.near |= bit_of(to);
+    m.once &= ~(bit_of(from) | bit_of(to));
+    m.once |= left_count == 1 && from != own ? bit_of(from) : 0;
+    m.once |= entered->count == 1 && to != own ? bit_of(to) : 0;
+    t->mask[v] = m;
+}
+
+static int32_t count_outside(const gnti_halo_table *t, int32_t v)
 {
     const gnti_cut_graph *g = t->g;
     const int32_t p = t->part[v];
     int32_t outside = 0;
 
-    t->node[v].used = 0;
-    t->node[v].near = bit_of(p);
-    t->node[v].once = 0;
-    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
-        outside += t->part[g->columns[a]] != p;
+    if (t->short_part != NULL)
+        for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
+            outside += t->short_part[g->columns[a]] != p;
+    else
+        for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
+            outside += t->part[g->columns[a]] != p;
+    return outside;
+}
+
+/* saved counts the neighbours in each part while a row is read; it is zero before and after. A part is written behind the slots
+ * so far whether it is new or not, which is faster than to ask; the slot behind the last may be the next node's, not loaded yet. */
+static int32_t load_slots(gnti_halo_table *t, int32_t v)
+{
+    const gnti_cut_graph *g = t->g;
+    gnti_halo_slot *s = t->slots + t->node[v].start;
+    int32_t used = 0;
+
+    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++) {
+        const int32_t u = g->columns[a], q = t->short_part != NULL ? t->short_part[u] : t->part[u];
+
+        s[used].part = q;
+        used += t->saved[q]++ == 0;
+    }
+    for (int32_t i = 0; i < used; i++) {
+        s[i].count = t->saved[s[i].part];
+        t->saved[s[i].part] = 0;
+    }
+    return used;
+}
+
+static void load_node(gnti_halo_table *t, int32_t v)
+{
+    const int32_t outside = count_outside(t, v);
+
+    t->node[v].used = outside > 0 ? load_slots(t, v) : 0;
+    set_masks(t, v);
     if (outside == 0)
         return;
-    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
-        add(t, v, t->part[g->columns[a]]);
-    set_masks(t, v);
     t->cut += outside;
-    t->halo += t->node[v].used - (outside < g->offsets[v + 1] - g->offsets[v]);
+    t->halo += t->node[v].used - (outside < t->g->offsets[v + 1] - t->g->offsets[v]);
 }
 
 void gnti_halo_table_load(gnti_halo_table *t, int32_t num_parts, int32_t *part)
@@ -121,6 +164,9 @@ void gnti_halo_table_load(gnti_halo_table *t, int32_t num_parts, int32_t *part)
     t->halo = t->cut = 0;
     memset(t->work, 0, (size_t)num_parts * (size_t)g->num_weights * sizeof *t->work);
     memset(t->count, 0, (size_t)num_parts * sizeof *t->count);
+    memset(t->saved, 0, (size_t)num_parts * sizeof *t->saved);
+    for (int32_t v = 0; v < g->num_nodes && t->short_part != NULL; v++)
+        t->short_part[v] = (uint8_t)part[v];
     for (int32_t v = 0; v < g->num_nodes; v++) {
         load_node(t, v);
         t->count[part[v]]++;
@@ -142,53 +188,59 @@ int32_t gnti_halo_neighbours(const gnti_halo_table *t, int32_t v, int32_t part)
 
 /* A move may cost as many readers as it wins: 1 for v itself, once-masks for the parts that neighbours would lose. Neighbours that
  * lack a candidate are counted for all candidates at once, in bit slices of a counter up to 7. */
-uint64_t gnti_halo_candidates(gnti_halo_table *t, int32_t v)
+void gnti_halo_candidates(gnti_halo_table *t, int32_t v, uint64_t among, gnti_halo_sets *out)
 {
     const gnti_cut_graph *g = t->g;
     const uint64_t home = bit_of(t->part[v]);
-    uint64_t slice[3] = { 0, 0, 0 }, candidates = t->node[v].near, found = 0;
+    uint64_t slice[3] = { 0, 0, 0 }, candidates = t->mask[v].near & among;
     int32_t allowed = gnti_halo_neighbours(t, v, t->part[v]) > 0 ? 0 : 1;
 
-    t->num_steps += 2 * ((int64_t)g->offsets[v + 1] - g->offsets[v]);
-    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
-        allowed += (t->node[g->columns[a]].once & home) != 0;
-    if (t->num_parts <= GNTI_HALO_MASK_PARTS)
-        candidates &= ~home;
+    *out = (gnti_halo_sets){ .all = candidates };
+    if (candidates == 0)
+        return;
+    t->num_steps += (int64_t)g->offsets[v + 1] - g->offsets[v];
+    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++) {
+        const gnti_halo_masks *m = &t->mask[g->columns[a]];
+        const uint64_t first = candidates & ~m->near, second = slice[0] & first, third = slice[1] & second;
+
+        allowed += (m->once & home) != 0;
+        slice[0] ^= first;
+        slice[1] ^= second;
+        candidates &= ~(slice[2] & third); /* an eighth neighbour without it */
+        slice[2] ^= third;
+    }
     if (allowed > 7)
-        return candidates;
-    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1] && candidates != 0; a++) {
-        uint64_t carry = candidates & ~t->node[g->columns[a]].near;
-
-        for (int i = 0; i < 3 && carry != 0; i++) {
-            const uint64_t next = slice[i] & carry;
-
-            slice[i] ^= carry;
-            carry = next;
-        }
-        candidates &= ~carry; /* an eighth neighbour without it */
-    }
+        return;
+    out->exact = t->num_parts <= GNTI_HALO_MASK_PARTS;
+    out->all = 0;
     for (int32_t lack = 0; lack <= allowed; lack++) {
-        uint64_t equal = candidates;
-
-        for (int i = 0; i < 3; i++)
-            equal &= (lack >> i & 1) != 0 ? slice[i] : ~slice[i];
-        found |= equal;
+        out->gain[allowed - lack] = candidates & (lack & 1 ? slice[0] : ~slice[0]) &
+                                    (lack & 2 ? slice[1] : ~slice[1]) & (lack & 4 ? slice[2] : ~slice[2]);
+        out->all |= out->gain[allowed - lack];
     }
-    return found;
 }
 
-/* Up to 64 parts the masks say it all. */
+int64_t gnti_halo_sets_gain(const gnti_halo_sets *s, int32_t part)
+{
+    int64_t gain = GNTI_HALO_SETS - 1;
+
+    while (gain > 0 && (s->gain[gain] >> part & 1) == 0)
+        gain--;
+    return gain;
+}
+
+/* Up to 64 parts the masks say it all: whatever neighbour has a part near it saves, and most have most that are asked for. */
 static void weigh_by_masks(gnti_halo_table *t, int32_t v, uint64_t among)
 {
     const gnti_cut_graph *g = t->g;
     const uint64_t home = bit_of(t->part[v]);
 
     for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++) {
-        const gnti_halo_node m = t->node[g->columns[a]];
+        const gnti_halo_masks m = t->mask[g->columns[a]];
 
         t->missed += (m.once & home) != 0;
-        for (uint64_t bits = m.near & among; bits != 0; bits &= bits - 1)
-            t->saved[__builtin_ctzll(bits)]++;
+        for (uint64_t bits = among & ~m.near; bits != 0; bits &= bits - 1)
+            t->saved[__builtin_ctzll(bits)]--;
     }
     t->num_steps += (int64_t)g->offsets[v + 1] - g->offsets[v];
 }
@@ -215,16 +267,17 @@ static void weigh_by_slots(gnti_halo_table *t, int32_t v)
 
 void gnti_halo_weigh(gnti_halo_table *t, int32_t v, uint64_t among, int32_t extra)
 {
-    const int32_t p = t->part[v];
+    const int32_t p = t->part[v], degree = t->g->offsets[v + 1] - t->g->offsets[v],
+                  before = t->num_parts <= GNTI_HALO_MASK_PARTS ? degree : 0;
     const gnti_halo_slot *own = t->slots + t->node[v].start;
     uint64_t bits = 0;
 
     for (int32_t i = 0; i < t->node[v].used; i++) {
-        t->saved[own[i].part] = 0;
+        t->saved[own[i].part] = before;
         bits |= bit_of(own[i].part) & among;
     }
     if (extra >= 0) {
-        t->saved[extra] = 0;
+        t->saved[extra] = before;
         bits |= bit_of(extra);
     }
     t->here = gnti_halo_neighbours(t, v, p) > 0;
@@ -252,6 +305,8 @@ void gnti_halo_move(gnti_halo_table *t, int32_t v, int32_t to)
 
     t->halo -= gnti_halo_gain(t, v, to);
     t->cut += gnti_halo_neighbours(t, v, from) - gnti_halo_neighbours(t, v, to);
+    for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++)
+        __builtin_prefetch(&t->slots[t->node[g->columns[a]].start], 1);
     for (int32_t a = g->offsets[v]; a < g->offsets[v + 1]; a++) {
         const int32_t u = g->columns[a];
 
@@ -259,9 +314,7 @@ void gnti_halo_move(gnti_halo_table *t, int32_t v, int32_t to)
             t->slots[t->node[u].start] = (gnti_halo_slot){ t->part[u], g->offsets[u + 1] - g->offsets[u] };
             t->node[u].used = 1;
         }
-        take(t, u, from);
-        add(t, u, to);
-        set_masks(t, u);
+        follow(t, u, from, to);
     }
     if (t->node[v].used == 0 && degree > 0) {
         t->slots[t->node[v].start] = (gnti_halo_slot){ from, degree };

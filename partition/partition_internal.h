@@ -52,8 +52,7 @@ void gnti_quotient_free(gnti_quotient **q);
 
 /* rank (K): the id that each chunk gets, so that ids follow a tree of bisections of the quotient graph: first into the shares'
  * numbers of chunks (share_chunks as in the targets; NULL, 0: none), then halves. The same input gives the same ranks. */
-gnt_status gnti_tree_order(const gnti_quotient *q, int32_t num_shares, const int32_t *share_chunks,
-                           int32_t *rank);
+gnt_status gnti_tree_order(gnti_quotient *q, int32_t num_shares, const int32_t *share_chunks, int32_t *rank);
 /* Both at once for a graph in memory: renames chunk_of in place. */
 gnt_status gnti_tree_renumber(const gnti_graph *graph, int32_t num_chunks, int32_t num_shares,
                               const int32_t *share_chunks, int32_t *chunk_of);

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-enum { MAX_DENSE_CHUNKS = 1024 };
-
 /* --- LDG and Fennel --- */
 
 gnt_status gnti_cut_stream(const gnti_graph *graph, const gnti_partition_config *config,
@@ -65,45 +63,29 @@ done:
 
 /* --- the order of ids --- */
 
-/* Arcs from one row to other chunks, into the dense table (K, K) or straight into the quotient graph. */
-static gnt_status add_row(gnti_quotient *q, int64_t *dense, int32_t num_chunks, const int32_t *chunk_of,
-                          int32_t own, const int32_t *columns, int64_t num)
+static gnt_status add_row(gnti_quotient *q, const int32_t *chunk_of, int32_t own, const int32_t *columns,
+                          int64_t num)
 {
     gnt_status st = GNT_OK;
 
-    for (int64_t a = 0; a < num; a++) {
-        const int32_t other = chunk_of[columns[a]];
-
-        if (dense != NULL)
-            dense[(int64_t)own * num_chunks + other]++;
-        else if (other != own)
-            GNT_TRY(gnti_quotient_add(q, own, other, 1));
-    }
+    for (int64_t a = 0; a < num; a++)
+        GNT_TRY(gnti_quotient_add(q, own, chunk_of[columns[a]], 1));
 done:
     return st;
 }
 
-static gnt_status count_quotient(gnti_arc_stream *stream, int32_t num_chunks, const int32_t *chunk_of,
-                                 gnti_quotient *q)
+static gnt_status count_quotient(gnti_arc_stream *stream, const int32_t *chunk_of, gnti_quotient *q)
 {
     gnt_status st = GNT_OK;
-    int64_t *dense = NULL;
     gnti_arc_block b;
 
-    if (num_chunks <= MAX_DENSE_CHUNKS)
-        GNT_TRY(gnti_calloc_array(&dense, (int64_t)num_chunks * num_chunks));
     gnti_arc_stream_rewind(stream);
     while (gnti_arc_stream_next(stream, &b))
         for (int64_t r = 0; r < b.num_rows; r++)
-            GNT_TRY(add_row(q, dense, num_chunks, chunk_of, chunk_of[b.first_row + r],
-                            b.columns + b.offsets[r], b.offsets[r + 1] - b.offsets[r]));
+            GNT_TRY(add_row(q, chunk_of, chunk_of[b.first_row + r], b.columns + b.offsets[r],
+                            b.offsets[r + 1] - b.offsets[r]));
     GNT_TRY(gnti_arc_stream_status(stream));
-    for (int32_t a = 0; dense != NULL && a < num_chunks; a++)
-        for (int32_t c = 0; c < num_chunks; c++)
-            if (a != c && dense[(int64_t)a * num_chunks + c] > 0)
-                GNT_TRY(gnti_quotient_add(q, a, c, dense[(int64_t)a * num_chunks + c]));
 done:
-    gnti_free(dense);
     return st;
 }
 
@@ -117,7 +99,7 @@ static gnt_status renumber(gnti_arc_stream *stream, const gnti_cut_targets *t, i
 
     GNT_TRY(gnti_quotient_create(t->num_chunks, &q));
     GNT_TRY(gnti_alloc_array(&rank, t->num_chunks));
-    GNT_TRY(count_quotient(stream, t->num_chunks, chunk_of, q));
+    GNT_TRY(count_quotient(stream, chunk_of, q));
     GNT_TRY(gnti_tree_order(q, t->num_shares, t->share_chunks, rank));
     for (int64_t v = 0; v < num_nodes; v++)
         chunk_of[v] = rank[chunk_of[v]];

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum { STEPS_PER_ARC = 24, SMALL_ARCS = 400000 };
-static const double STEPS_FOR_MORE =
-    1.5; /* an arc; a graph that is all boundary is swept once, a thin one to the end */
+/* an arc; a graph that is all boundary is swept once, a thin one to the end */
+static const double STEPS_FOR_MORE = 0.2;
 static const double LEAST_GAIN = 0.005; /* of a sweep that is worth another */
 
 gnt_status gnti_balance_make(const gnti_cut_graph *g, int32_t num_parts, const double *share,
@@ -97,57 +97,82 @@ static double relief(const gnti_halo_table *t, const gnti_balance *b, int32_t v,
     return now - then;
 }
 
-/* Whether v has twice as many neighbours at home as in any other part: such nodes hardly ever gain by a move, and most nodes of a
- * large graph are such. */
-static bool is_settled(const gnti_halo_table *t, int32_t v, int32_t at_home)
+/* What a sweep works on. */
+typedef struct sweeper {
+    gnti_halo_table *t;
+    const gnti_balance *b;
+    const int32_t *group;
+    uint64_t *siblings; /* (num_parts) parts of one's group but oneself, modulo 64 */
+} sweeper;
+
+static bool may_go(const sweeper *w, int32_t from, int32_t to)
 {
+    return to != from && (w->group == NULL || w->group[to] == w->group[from]);
+}
+
+/* Whether v has twice as many neighbours at home as in any part that it may go to: such nodes hardly ever gain by a move, and most
+ * nodes of a large graph are such. */
+static bool is_settled(const sweeper *w, int32_t v, int32_t at_home)
+{
+    const gnti_halo_table *t = w->t;
     const gnti_halo_slot *s = t->slots + t->node[v].start;
     int32_t most = 0;
 
     for (int32_t i = 0; i < t->node[v].used; i++)
-        if (s[i].part != t->part[v] && s[i].count > most)
+        if (s[i].count > most && may_go(w, t->part[v], s[i].part))
             most = s[i].count;
     return at_home > 2 * most;
 }
 
-/* Moves v where it pays; whether it did. */
-static bool improve(gnti_halo_table *t, const gnti_balance *b, const int32_t *group, int32_t v)
+typedef struct move {
+    int64_t halo;
+    double relief;
+    int32_t cut, to;
+} move;
+
+/* The better of `best` and a move of v to slot i that lowers the halo by `halo`. */
+static void consider(const sweeper *w, int32_t v, int32_t i, int32_t at_home, int64_t halo, move *best)
 {
+    const gnti_halo_slot *s = &w->t->slots[w->t->node[v].start + i];
+    const int32_t cut = s->count - at_home;
+    double light;
+
+    if (halo < best->halo || (halo == best->halo && cut < best->cut) ||
+        !gnti_balance_allows(w->b, w->t, v, s->part))
+        return;
+    light = relief(w->t, w->b, v, s->part);
+    if (halo == best->halo && cut == best->cut && light <= best->relief)
+        return;
+    *best = (move){ .halo = halo, .cut = cut, .relief = light, .to = s->part };
+}
+
+/* Moves v where it pays; whether it did. */
+static bool improve(const sweeper *w, int32_t v)
+{
+    gnti_halo_table *t = w->t;
     const int32_t from = t->part[v], at_home = gnti_halo_neighbours(t, v, from);
     const gnti_halo_slot *s = t->slots + t->node[v].start;
-    int64_t best_halo = 0;
-    int32_t best_cut = 0, best = -1;
-    double best_relief = 1e-12;
-    uint64_t among;
+    move best = { .relief = 1e-12, .to = -1 };
+    gnti_halo_sets sets;
 
-    if (t->g->num_arcs > SMALL_ARCS && is_settled(t, v, at_home))
+    if (t->g->num_arcs > SMALL_ARCS && is_settled(w, v, at_home))
         return false;
-    among = gnti_halo_candidates(t, v);
-    if (among == 0)
+    gnti_halo_candidates(t, v, w->siblings[from], &sets);
+    if (sets.all == 0)
         return false;
-    gnti_halo_weigh(t, v, among, -1);
-    for (int32_t i = 0; i < t->node[v].used; i++) {
-        const int32_t to = s[i].part, cut = s[i].count - at_home;
-        int64_t halo;
-        double light;
-
-        if (to == from || (among >> (to % GNTI_HALO_MASK_PARTS) & 1) == 0 ||
-            (group != NULL && group[to] != group[from]))
-            continue;
-        halo = gnti_halo_gain(t, v, to);
-        if (halo < best_halo || (halo == best_halo && cut < best_cut) || !gnti_balance_allows(b, t, v, to))
-            continue;
-        light = relief(t, b, v, to);
-        if (halo == best_halo && cut == best_cut && light <= best_relief)
-            continue;
-        best_halo = halo;
-        best_cut = cut;
-        best_relief = light;
-        best = to;
-    }
-    if (best >= 0)
-        gnti_halo_move(t, v, best);
-    return best >= 0;
+    if (!sets.exact)
+        gnti_halo_weigh(t, v, sets.all, -1);
+    for (int32_t i = 0; i < t->node[v].used; i++)
+        if ((sets.all >> (s[i].part % GNTI_HALO_MASK_PARTS) & 1) != 0 && may_go(w, from, s[i].part))
+            consider(w, v, i, at_home,
+                     sets.exact ? gnti_halo_sets_gain(&sets, s[i].part) : gnti_halo_gain(t, v, s[i].part),
+                     &best);
+    if (best.to < 0)
+        return false;
+    if (sets.exact)
+        gnti_halo_weigh(t, v, (uint64_t)1 << best.to, -1);
+    gnti_halo_move(t, v, best.to);
+    return true;
 }
 
 static void wake(const gnti_cut_graph *g, int32_t v, uint8_t *awake)
@@ -157,14 +182,32 @@ static void wake(const gnti_cut_graph *g, int32_t v, uint8_t *awake)
         awake[g->columns[a]] = 1;
 }
 
+static gnt_status find_siblings(sweeper *w)
+{
+    gnt_status st = GNT_OK;
+    const int32_t num_parts = w->t->num_parts;
+
+    GNT_TRY(gnti_calloc_array(&w->siblings, num_parts));
+    for (int32_t p = 0; p < num_parts; p++) {
+        if (num_parts > GNTI_HALO_MASK_PARTS)
+            w->siblings[p] = UINT64_MAX;
+        for (int32_t q = 0; q < num_parts && num_parts <= GNTI_HALO_MASK_PARTS; q++)
+            w->siblings[p] |= may_go(w, p, q) ? (uint64_t)1 << q : 0;
+    }
+done:
+    return st;
+}
+
 gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const int32_t *group,
                               const uint8_t *only, int max_sweeps)
 {
     gnt_status st = GNT_OK;
     const gnti_cut_graph *g = t->g;
     const int64_t before = t->num_steps, limit = before + STEPS_PER_ARC * (int64_t)g->num_arcs + 1000;
+    sweeper w = { .t = t, .b = b, .group = group };
     uint8_t *awake = NULL;
 
+    GNT_TRY(find_siblings(&w));
     GNT_TRY(gnti_alloc_array(&awake, g->num_nodes));
     for (int32_t v = 0; v < g->num_nodes; v++)
         awake[v] = only == NULL || only[v] != 0;
@@ -175,7 +218,7 @@ gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const i
             if (!awake[v])
                 continue;
             awake[v] = 0;
-            if (gnti_halo_is_boundary(t, v) && improve(t, b, group, v))
+            if (gnti_halo_is_boundary(t, v) && improve(&w, v))
                 wake(g, v, awake);
         }
         const bool dear =
@@ -186,5 +229,6 @@ gnt_status gnti_refine_volume(gnti_halo_table *t, const gnti_balance *b, const i
     }
 done:
     gnti_free(awake);
+    gnti_free(w.siblings);
     return st;
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunk ids along a tree: the quotient graph (a node a chunk, weighted by the arcs between chunks) is bisected until every
- * piece is one chunk; ids are given out from left to right. Counts live in an open hash keyed by the pair, so K may be large.
+ * piece is one chunk; ids are given out from left to right. Counts live in a table while K is small, else in an open hash keyed by
+ * the pair, so K may be large.
  */
 #include "partition/bisect.h"
 
 #include <string.h>
+
+enum { MAX_DENSE_CHUNKS = 1024 };
 
 typedef struct pair {
     uint64_t key; /* smaller chunk << 32 | larger; NONE: free */
@@ -15,6 +18,7 @@ struct gnti_quotient {
     int32_t num_chunks;
     int64_t num_pairs, capacity; /* a power of two, at most half full */
     pair *pairs;
+    int64_t *dense; /* (K, K) counts that are not among the pairs yet; NULL: there are too many chunks */
 };
 
 static const uint64_t NONE = UINT64_MAX;
@@ -39,6 +43,8 @@ gnt_status gnti_quotient_create(int32_t num_chunks, gnti_quotient **out)
     q->num_chunks = num_chunks;
     q->capacity = 1024;
     GNT_TRY(pairs_alloc(q->capacity, &q->pairs));
+    if (num_chunks <= MAX_DENSE_CHUNKS)
+        GNT_TRY(gnti_calloc_array(&q->dense, (int64_t)num_chunks * num_chunks));
     *out = q;
     q = NULL;
 done:
@@ -51,6 +57,7 @@ void gnti_quotient_free(gnti_quotient **q)
     if (*q == NULL)
         return;
     gnti_free((*q)->pairs);
+    gnti_free((*q)->dense);
     gnti_free(*q);
     *q = NULL;
 }
@@ -67,14 +74,12 @@ static pair *find(pair *pairs, int64_t capacity, uint64_t key)
     }
 }
 
-gnt_status gnti_quotient_add(gnti_quotient *q, int32_t a, int32_t b, int64_t count)
+static gnt_status add_pair(gnti_quotient *q, int32_t a, int32_t b, int64_t count)
 {
     gnt_status st = GNT_OK;
     const uint64_t key = a < b ? (uint64_t)a << 32 | (uint64_t)b : (uint64_t)b << 32 | (uint64_t)a;
     pair *wider = NULL, *p;
 
-    if (a == b)
-        return GNT_OK;
     p = find(q->pairs, q->capacity, key);
     if (p->key == NONE && 2 * (q->num_pairs + 1) > q->capacity) {
         GNT_TRY(pairs_alloc(2 * q->capacity, &wider));
@@ -89,6 +94,31 @@ gnt_status gnti_quotient_add(gnti_quotient *q, int32_t a, int32_t b, int64_t cou
     q->num_pairs += p->key == NONE;
     p->key = key;
     p->count += count;
+done:
+    return st;
+}
+
+gnt_status gnti_quotient_add(gnti_quotient *q, int32_t a, int32_t b, int64_t count)
+{
+    if (q->dense == NULL)
+        return a != b ? add_pair(q, a, b, count) : GNT_OK;
+    q->dense[(int64_t)a * q->num_chunks + b] += count;
+    return GNT_OK;
+}
+
+/* Counts of the table become pairs. */
+static gnt_status settle(gnti_quotient *q)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t a = 0; a < q->num_chunks && q->dense != NULL; a++)
+        for (int32_t b = 0; b < q->num_chunks; b++) {
+            int64_t *count = &q->dense[(int64_t)a * q->num_chunks + b];
+
+            if (a != b && *count > 0)
+                GNT_TRY(add_pair(q, a, b, *count));
+            *count = 0;
+        }
 done:
     return st;
 }
@@ -187,14 +217,14 @@ done:
     return st;
 }
 
-gnt_status gnti_tree_order(const gnti_quotient *q, int32_t num_shares, const int32_t *share_chunks,
-                           int32_t *rank)
+gnt_status gnti_tree_order(gnti_quotient *q, int32_t num_shares, const int32_t *share_chunks, int32_t *rank)
 {
     gnt_status st = GNT_OK;
     gnti_cut_graph *g = NULL;
     int32_t *list = NULL, *local = NULL, *stack = NULL, depth = 0;
     uint8_t *side = NULL;
 
+    GNT_TRY(settle(q));
     GNT_TRY(to_graph(q, &g));
     GNT_TRY(gnti_alloc_array(&list, q->num_chunks));
     GNT_TRY(gnti_alloc_array(&local, q->num_chunks));

@@ -12,7 +12,7 @@ import figure
 
 TOLERANCE = 1.052
 LAUNCHES = (("2", ["--parts", 2]), ("4", ["--parts", 4]), ("8", ["--parts", 8]), ("4:2:1", ["--shares", "4:2:1"]))
-TIMED = ("4elt", "grid 1000x1000", "arxiv-like")
+TIMED = ("4elt", "grid 1000x1000", "arxiv-like", "products10-like", "reddit8-like")
 
 
 def graphs(f):

@@ -56,16 +56,26 @@ static int32_t *random_parts(int32_t num_nodes, int32_t num_parts, uint64_t seed
     return part;
 }
 
-/* No part that would not raise the halo is missing among the candidates. */
-static bool candidates_are_all(gnti_halo_table *t, int32_t v)
+/* No part that would not raise the halo is missing among the candidates, and where they say to be exact they are. */
+static bool candidates_are_all(gnti_halo_table *t, int32_t v, uint64_t among)
 {
-    const uint64_t among = gnti_halo_candidates(t, v);
+    gnti_halo_sets sets;
 
+    gnti_halo_candidates(t, v, among, &sets);
+    if (t->num_parts > GNTI_HALO_MASK_PARTS && sets.exact)
+        return false;
     for (int32_t to = 0; to < t->num_parts; to++) {
-        if (to == t->part[v] || gnti_halo_neighbours(t, v, to) == 0)
+        const bool asked = (among >> (to % GNTI_HALO_MASK_PARTS) & 1) != 0;
+        const bool said = (sets.all >> (to % GNTI_HALO_MASK_PARTS) & 1) != 0;
+        int64_t gain;
+
+        if (to == t->part[v] || gnti_halo_neighbours(t, v, to) == 0 || !asked)
             continue;
         gnti_halo_weigh(t, v, UINT64_MAX, -1);
-        if (gnti_halo_gain(t, v, to) >= 0 && (among >> (to % GNTI_HALO_MASK_PARTS) & 1) == 0)
+        gain = gnti_halo_gain(t, v, to);
+        if (gain >= 0 && !said)
+            return false;
+        if (sets.exact && (said != (gain >= 0) || (said && gnti_halo_sets_gain(&sets, to) != gain)))
             return false;
     }
     return true;
@@ -91,7 +101,8 @@ static const char *running_halo(const gnt_prop_graph *p, void *user)
                       to = (int32_t)draw(p->seed + 2, i, (uint32_t)parts);
         const int64_t before = t->halo;
 
-        if (!candidates_are_all(t, v))
+        if (!candidates_are_all(
+                t, v, ~((uint64_t)1 << (part[v] % 64)) & (i % 3 == 0 ? UINT64_MAX / 3 : UINT64_MAX)))
             bad = "a move that pays is not among the candidates";
         if (to != part[v]) {
             gnti_halo_weigh(t, v, UINT64_MAX, to);
