@@ -43,6 +43,7 @@ static gnt_log_callback g_callback;
 static void *g_user;
 static log_levels g_levels = { .all = GNT_LOG_WARN };
 static atomic_int g_highest = GNT_LOG_WARN;
+static atomic_bool g_ended;
 static _Thread_local char g_place[PLACE_BYTES];
 
 const char *gnt_log_level_name(gnt_log_level level)
@@ -190,6 +191,8 @@ bool gnti_log_is_on(gnt_log_level level, const char *module)
 {
     bool on;
 
+    if (atomic_load(&g_ended))
+        return false;
     pthread_once(&g_environment_once, read_environment);
     if ((int)level > atomic_load(&g_highest))
         return false;
@@ -197,6 +200,11 @@ bool gnti_log_is_on(gnt_log_level level, const char *module)
     on = level <= level_of(module);
     pthread_mutex_unlock(&g_mutex);
     return on;
+}
+
+void gnti_log_end(void)
+{
+    atomic_store(&g_ended, true);
 }
 
 void gnti_log_set_place(const char *place)

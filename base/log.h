@@ -17,4 +17,7 @@ bool gnti_log_is_on(gnt_log_level level, const char *module);
 /* What leads the calling thread's lines ("rank 2 of 4"), NULL for nothing; copied. */
 void gnti_log_set_place(const char *place);
 
+/* No message from now on, for a forked child: another thread may have held the log's lock, which nobody opens there. */
+void gnti_log_end(void);
+
 #endif

@@ -158,7 +158,6 @@ static gnt_status open_values(const gnti_h5 *file, const char *path, const char 
 {
     gnt_status st = GNT_OK;
 
-    gnti_h5_silence();
     memset(info, 0, sizeof *info);
     GNT_CHECK(gnti_h5_exists(file, path), GNT_ERR_FORMAT, "file '%s' has no '%s'", file->path, path);
     if (attribute != NULL) {
@@ -190,10 +189,12 @@ gnt_status gnti_h5_inspect(const gnti_h5 *file, const char *path, const char *at
     opened o = NOT_OPEN;
     gnti_h5_info info;
 
+    gnti_h5_enter();
     GNT_TRY(open_values(file, path, attribute, &o, &info));
     *out = info;
 done:
     opened_close(&o);
+    gnti_h5_leave();
     return st;
 }
 
@@ -241,6 +242,7 @@ static gnt_status transfer(const gnti_h5 *file, const motion *m)
     const char *path = m->path;
     hid_t memory = H5S_ALL, as = H5I_INVALID_HID;
 
+    gnti_h5_enter();
     GNT_TRY(open_values(file, path, m->attribute, &o, &info));
     as = make_type(m->type);
     GNT_TRY_H5(as, "choose a type for");
@@ -261,6 +263,7 @@ done:
     gnti_h5_drop(memory);
     gnti_h5_drop(as);
     opened_close(&o);
+    gnti_h5_leave();
     return st;
 }
 
@@ -342,6 +345,7 @@ static gnt_status read_texts(const gnti_h5 *file, const char *path, const char *
     text_reader r = { .file = file, .path = path, .attribute = attribute, .o = NOT_OPEN };
     char **texts = NULL;
 
+    gnti_h5_enter();
     GNT_TRY(open_values(file, path, attribute, &r.o, &r.info));
     GNT_CHECK(r.info.type == GNTI_H5_TEXT, GNT_ERR_FORMAT, "'%s%s%s' of file '%s' is no text", path,
               attribute != NULL ? " @" : "", attribute != NULL ? attribute : "", file->path);
@@ -357,6 +361,7 @@ static gnt_status read_texts(const gnti_h5 *file, const char *path, const char *
 done:
     gnti_h5_free_texts(&texts, r.info.num_values);
     opened_close(&r.o);
+    gnti_h5_leave();
     return st;
 }
 
@@ -398,6 +403,7 @@ gnt_status gnti_h5_make_dataset(gnti_h5 *file, const char *path, gnti_dtype_file
     hsize_t size[GNTI_H5_MAX_RANK];
     bool empty = false;
 
+    gnti_h5_enter();
     GNT_CHECK(rank >= 0 && rank <= GNTI_H5_MAX_RANK, GNT_ERR_ARG, "a dataset of %d dimensions", rank);
     for (int i = 0; i < rank; i++) {
         size[i] = (hsize_t)dims[i];
@@ -421,6 +427,7 @@ done:
     gnti_h5_drop(as);
     gnti_h5_drop(plist);
     gnti_h5_drop(links);
+    gnti_h5_leave();
     return st;
 }
 
@@ -440,7 +447,7 @@ gnt_status gnti_h5_write_attribute(gnti_h5 *file, const char *path, const char *
     hid_t as, space = H5I_INVALID_HID, a = H5I_INVALID_HID;
     const hsize_t size = (hsize_t)num;
 
-    gnti_h5_silence();
+    gnti_h5_enter();
     as = make_type(type);
     GNT_TRY_H5(as, "create attribute");
     space = num < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, NULL);
@@ -453,5 +460,6 @@ done:
     gnti_h5_drop(a);
     gnti_h5_drop(space);
     gnti_h5_drop(as);
+    gnti_h5_leave();
     return st;
 }

@@ -5,10 +5,12 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { CAUSE_BYTES = 400 }; /* kept of one HDF5 message */
 const char *const gnti_h5_version = H5_VERS_INFO;
@@ -53,12 +55,43 @@ gnt_status gnti_h5_fail(const gnti_h5 *file, const char *path, const char *what)
                           gnti_h5_remedy(c.text));
 }
 
-/* Per thread in a thread-safe build: without it the library prints to stderr. And we close our files: at exit it would
- * crash over what a full disk kept it from closing. */
-void gnti_h5_silence(void)
+static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local int g_depth; /* entries of this thread that are under way */
+
+/* The settings are a thread's: without them the library prints to stderr, and at exit it would crash over what a full disk
+ * kept it from closing (we close our files). */
+void gnti_h5_enter(void)
 {
+    if (g_depth++ > 0)
+        return;
+    pthread_mutex_lock(&g_lock);
     H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void gnti_h5_leave(void)
+{
+    if (--g_depth == 0)
+        pthread_mutex_unlock(&g_lock);
+}
+
+static herr_t fork_inside(hid_t list, const char *name, void *child)
+{
+    (void)list;
+    (void)name;
+    *(pid_t *)child = fork();
+    return 1; /* no further property */
+}
+
+/* From a callback of the library, so that its own lock is this thread's too, should the caller's program use HDF5. */
+pid_t gnti_h5_fork(void)
+{
+    pid_t child = -1;
+
+    gnti_h5_enter();
+    H5Piterate(H5P_FILE_ACCESS, NULL, fork_inside, &child);
+    gnti_h5_leave(); /* parent and child: to each its own lock */
+    return child;
 }
 
 void gnti_h5_drop(hid_t id)
@@ -111,7 +144,7 @@ gnt_status gnti_h5_open_unfenced(const char *name, gnti_h5 **out)
     hid_t access = H5I_INVALID_HID;
     struct stat info;
 
-    gnti_h5_silence();
+    gnti_h5_enter();
     if (stat(name, &info) != 0)
         GNT_TRY(gnti_error_errno(errno, 0, "open", name));
     GNT_CHECK(S_ISREG(info.st_mode), GNT_ERR_IO, "'%s' is no ordinary file", name);
@@ -124,6 +157,7 @@ gnt_status gnti_h5_open_unfenced(const char *name, gnti_h5 **out)
 done:
     gnti_h5_drop(access);
     gnti_h5_close(&file);
+    gnti_h5_leave();
     return st;
 }
 
@@ -134,7 +168,7 @@ gnt_status gnti_h5_create(const char *name, gnti_h5 **out)
     const char *path = NULL;
     hid_t access = H5I_INVALID_HID;
 
-    gnti_h5_silence();
+    gnti_h5_enter();
     GNT_CHECK(name != NULL, GNT_ERR_ARG, "path must not be NULL");
     GNT_TRY(file_alloc(name, &file));
     GNT_TRY(gnti_atomic_begin(name, &file->temporary));
@@ -147,6 +181,7 @@ gnt_status gnti_h5_create(const char *name, gnti_h5 **out)
 done:
     gnti_h5_drop(access);
     gnti_h5_close(&file);
+    gnti_h5_leave();
     return st;
 }
 
@@ -156,7 +191,7 @@ gnt_status gnti_h5_commit(gnti_h5 **handle, const char *previous)
     gnti_h5 *file = *handle;
     const char *path = NULL;
 
-    gnti_h5_silence();
+    gnti_h5_enter();
     GNT_TRY_H5(H5Fflush(file->id, H5F_SCOPE_GLOBAL), "write");
     GNT_TRY_H5(H5Fclose(file->id), "write");
     file->id = H5I_INVALID_HID;
@@ -166,6 +201,7 @@ gnt_status gnti_h5_commit(gnti_h5 **handle, const char *previous)
         GNT_TRY(gnti_atomic_commit(&file->temporary, file->path));
 done:
     gnti_h5_close(handle);
+    gnti_h5_leave();
     return st;
 }
 
@@ -173,12 +209,13 @@ void gnti_h5_close(gnti_h5 **file)
 {
     gnti_h5 *f = file == NULL ? NULL : *file;
 
-    gnti_h5_silence();
     if (f == NULL)
         return;
+    gnti_h5_enter();
     gnti_atomic_empty(f->temporary); /* on a full disk closing would fail */
     if (f->id >= 0)
         H5Fclose(f->id);
+    gnti_h5_leave();
     gnti_atomic_abandon(&f->temporary);
     gnti_free(f->path);
     gnti_free(f->bytes_read);
@@ -222,7 +259,7 @@ gnti_h5_kind gnti_h5_kind_of(const gnti_h5 *file, const char *path)
     gnti_h5_kind kind = GNTI_H5_NOTHING;
     hid_t object = H5I_INVALID_HID;
 
-    gnti_h5_silence();
+    gnti_h5_enter();
     if (gnti_h5_exists(file, path))
         object = H5Oopen(file->id, path, H5P_DEFAULT);
     if (object > 0 && H5Iget_type(object) == H5I_GROUP)
@@ -230,6 +267,7 @@ gnti_h5_kind gnti_h5_kind_of(const gnti_h5 *file, const char *path)
     else if (object > 0 && H5Iget_type(object) == H5I_DATASET)
         kind = GNTI_H5_DATASET;
     gnti_h5_drop(object);
+    gnti_h5_leave();
     return kind;
 }
 
@@ -254,6 +292,7 @@ static gnt_status list_names(const gnti_h5 *file, const char *path, bool attribu
     gnti_h5_names list = { .status = GNT_OK };
     herr_t went;
 
+    gnti_h5_enter();
     /* by name, as what is read later: an object of a damaged file may have no kind and still attributes */
     if (attributes)
         went = H5Aiterate_by_name(file->id, path, H5_INDEX_NAME, H5_ITER_INC, NULL, add_attribute, &list,
@@ -269,6 +308,7 @@ static gnt_status list_names(const gnti_h5 *file, const char *path, bool attribu
     list.names = NULL;
 done:
     gnti_h5_free_texts(&list.names, list.num);
+    gnti_h5_leave();
     return st;
 }
 
@@ -282,14 +322,17 @@ gnt_status gnti_h5_list(const gnti_h5 *file, const char *path, char ***names, in
 
 gnt_status gnti_h5_list_attributes(const gnti_h5 *file, const char *path, char ***names, int64_t *num_names)
 {
-    gnti_h5_silence();
     return list_names(file, path, true, names, num_names);
 }
 
 bool gnti_h5_has_attribute(const gnti_h5 *file, const char *path, const char *attribute)
 {
-    gnti_h5_silence();
-    return gnti_h5_exists(file, path) && H5Aexists_by_name(file->id, path, attribute, H5P_DEFAULT) > 0;
+    bool has;
+
+    gnti_h5_enter();
+    has = gnti_h5_exists(file, path) && H5Aexists_by_name(file->id, path, attribute, H5P_DEFAULT) > 0;
+    gnti_h5_leave();
+    return has;
 }
 
 /* --- making --- */
@@ -299,7 +342,6 @@ gnt_status gnti_h5_link_list(const gnti_h5 *file, const char *path, hid_t *out)
     gnt_status st = GNT_OK;
     hid_t plist = H5Pcreate(H5P_LINK_CREATE);
 
-    gnti_h5_silence();
     GNT_TRY_H5(plist, "create");
     GNT_TRY_H5(H5Pset_create_intermediate_group(plist, 1), "create");
     GNT_TRY_H5(H5Pset_char_encoding(plist, H5T_CSET_UTF8), "create");
@@ -315,13 +357,15 @@ gnt_status gnti_h5_make_group(gnti_h5 *file, const char *path)
     gnt_status st = GNT_OK;
     hid_t links = H5I_INVALID_HID, group = H5I_INVALID_HID;
 
+    gnti_h5_enter();
     if (gnti_h5_kind_of(file, path) == GNTI_H5_GROUP)
-        return GNT_OK;
+        goto done;
     GNT_TRY(gnti_h5_link_list(file, path, &links));
     group = H5Gcreate2(file->id, path, links, H5P_DEFAULT, H5P_DEFAULT);
     GNT_TRY_H5(group, "create group");
 done:
     gnti_h5_drop(group);
     gnti_h5_drop(links);
+    gnti_h5_leave();
     return st;
 }

@@ -13,6 +13,8 @@
 
 #include "datasets/dataset.h"
 
+#include <sys/types.h>
+
 enum { GNTI_H5_MAX_RANK = 4 };
 
 typedef struct gnti_h5 gnti_h5;
@@ -45,6 +47,8 @@ gnt_status gnti_h5_open(const char *path,
                         gnti_h5 **out); /* h5_probe.c: a child process tries the file first */
 gnt_status gnti_h5_open_unfenced(const char *path,
                                  gnti_h5 **out); /* for files that cannot be damaged, and for it */
+/* fork() while no other thread is in the library. The child must not log (gnti_log_end). */
+pid_t gnti_h5_fork(void);
 
 /* A new file that appears under `path` at commit only. commit keeps an old file as `previous` unless NULL; it
  * frees the handle whatever comes. close gives back a read file and abandons a new one; NULL is fine. */

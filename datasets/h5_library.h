@@ -34,8 +34,10 @@ struct gnti_h5 {
 /* The error of the newest failed call, "cannot WHAT 'path' of file ...: cause". */
 gnt_status gnti_h5_fail(const gnti_h5 *file, const char *path, const char *what);
 
-/* Before the first call of every entry. */
-void gnti_h5_silence(void);
+/* Around all that an entry calls of the library; they may nest. The lock is ours, so that no thread is inside of the library
+ * while another one forks: the library's own lock would stay closed in the child. */
+void gnti_h5_enter(void);
+void gnti_h5_leave(void);
 
 /* Closes an identifier of whatever kind; H5S_ALL (0) and invalid ones are left alone. */
 void gnti_h5_drop(hid_t id);

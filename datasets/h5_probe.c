@@ -5,9 +5,12 @@
  * are bytes at an offset that the library compares with the file's end. A child that dies says that the file is damaged.
  *
  * The walk costs a fork and what chunked data cost to read; the file is then in the page cache. When no child can be
- * made, the file is opened all the same.
+ * made, the file is opened all the same. The fork waits until no other thread is in the library (h5_file.c): the child would
+ * inherit a lock that nobody opens.
  */
 #include "datasets/h5_value.h"
+
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -145,6 +148,7 @@ static void run_child(const char *path, int64_t file_bytes)
         sigaction(deadly[i], &as_usual, NULL);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* the C library's last words are not for our user */
+    gnti_log_end();                   /* another thread may have held its lock, which nobody opens here */
     gnti_alloc_fail_at(-1);           /* a failure that a test asked for is the parent's */
     setrlimit(RLIMIT_CORE, &none);
     setitimer(ITIMER_PROF, &cpu, NULL);
@@ -192,7 +196,7 @@ static gnt_status probe(const char *path)
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || access(path, R_OK) != 0)
         return GNT_OK; /* opening it says why */
-    child = fork();
+    child = gnti_h5_fork();
     if (child == 0)
         run_child(path, info.st_size);
     if (child < 0 || !wait_for(child, &status, &late))
