@@ -31,14 +31,14 @@ if(missing)
 endif()
 
 if(CMAKE_CXX_COMPILER)
-  set(CMAKE_CXX_FLAGS_DEBUG "${CMAKE_C_FLAGS_DEBUG}" CACHE STRING "as for C")
-  set(CMAKE_CXX_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}" CACHE STRING "as for C")
   enable_language(CXX)
+  set(CMAKE_CXX_FLAGS_DEBUG "${CMAKE_C_FLAGS_DEBUG}")
+  set(CMAKE_CXX_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
   set(CMAKE_CXX_STANDARD 17)
   set(CMAKE_CXX_EXTENSIONS OFF)
   set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 endif()
-if(GNT_TESTS AND CMAKE_CXX_COMPILER AND EXISTS ${CMAKE_SOURCE_DIR}/tests/hostcuda/hostcuda_device.h)
+if(GNT_TESTS AND CMAKE_CXX_COMPILER)
   file(GLOB hostcuda_sources CONFIGURE_DEPENDS tests/hostcuda/*.cpp)
   set_source_files_properties(${cuda_kernel_sources} PROPERTIES LANGUAGE CXX
     COMPILE_OPTIONS "-xc++;-include;${CMAKE_SOURCE_DIR}/tests/hostcuda/hostcuda_device.h;-Wno-unknown-pragmas;-Wno-extra") # unroll; enumerators that stand for numbers
