@@ -17,7 +17,7 @@
 /* Members from m on that every operand holds at one distance: up to the end of the smallest block that has several. */
 static int64_t run_of(const cuda_view *v, int64_t m, int64_t run)
 {
-    if (v->members == 1 || v->block_members == 1)
+    if (v->data == NULL || v->members == 1 || v->block_members == 1)
         return run;
     return gnti_min_i64(run, v->block_members - m % v->block_members);
 }

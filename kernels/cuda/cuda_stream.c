@@ -137,10 +137,11 @@ static gnt_status tell_fault(const cuda_fault *f)
 {
     gnt_status st = GNT_OK;
 
-    GNT_CHECK(f->kind != CUDA_FAULT_LABEL, GNT_ERR_ARG, "the label of row %lld is %lld, outside of 0 to %lld",
-              (long long)f->row, (long long)f->value, (long long)f->limit - 1);
-    GNT_CHECK(f->kind != CUDA_FAULT_INDEX, GNT_ERR_ARG, "index %lld of row %lld is outside of 0 to %lld",
-              (long long)f->value, (long long)f->row, (long long)f->limit - 1);
+    GNT_CHECK(f->kind != CUDA_FAULT_LABEL, GNT_ERR_ARG,
+              "loss: row %lld has the label %lld, classes go from 0 to %lld", (long long)f->row,
+              (long long)f->value, (long long)f->limit - 1);
+    GNT_CHECK(f->kind != CUDA_FAULT_INDEX, GNT_ERR_ARG, "gather: row %lld wants row %lld of %lld",
+              (long long)f->row, (long long)f->value, (long long)f->limit);
 done:
     return st;
 }

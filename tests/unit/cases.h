@@ -27,6 +27,14 @@ void case_open(case_env *env, const char *backend, const gnti_device_config *con
 void case_reset(case_env *env); /* frees what the case made */
 void case_close(case_env *env);
 
+/* All of a buffer in host memory: the buffer itself, or a copy where the device has memory of its own. unlock brings back what
+ * was written. Waits for the stream. */
+void *case_lock(const gnt_buffer *buf);
+void case_unlock(gnt_buffer *buf, void *host, bool written);
+
+/* The status of an op: its call's, or what shows when its queued work is waited for. */
+gnt_status case_outcome(const case_env *env, int side, gnt_status st);
+
 typedef struct case_tensor {
     gnt_mat_view view[2];
 } case_tensor;

@@ -14,10 +14,13 @@ static const uint16_t GUARD16 = 0x7fc5u;
 const case_members case_member_list[CASE_NUM_MEMBERS] = { { 1, 1 }, { 3, 1 }, { 3, 2 }, { 3, 3 },
                                                           { 5, 1 }, { 5, 2 }, { 5, 5 } };
 
+static case_env *opened; /* whose streams serve the buffers' devices */
+
 void case_open(case_env *env, const char *backend, const gnti_device_config *config)
 {
     memset(env, 0, sizeof *env);
     env->seed = 1;
+    opened = env;
     gnt_assert_ok(gnti_device_open(backend, 0, config, &env->device[0]));
     gnt_assert_ok(gnti_device_open("ref", 0, NULL, &env->device[1]));
     for (int side = 0; side < 2; side++)
@@ -55,18 +58,53 @@ static size_t element_index(const gnt_mat_view *v, int64_t r, int64_t m, int64_t
                     m % v->block_members * v->member_stride + c);
 }
 
-static float load(const gnt_mat_view *v, size_t i)
+static gnt_stream *stream_of(const gnt_buffer *buf)
 {
-    const char *base = (const char *)gnt_buffer_host(v->buf) + v->offset;
+    const gnt_device *dev = ((const gnti_buffer_head *)(const void *)buf)->device;
+
+    return opened->stream[dev == opened->device[1]];
+}
+
+void *case_lock(const gnt_buffer *buf)
+{
+    const size_t bytes = ((const gnti_buffer_head *)(const void *)buf)->bytes;
+    void *host = gnt_buffer_host(buf);
+
+    if (host != NULL)
+        return host;
+    gnt_assert_ok(gnti_alloc_bytes(&host, bytes));
+    gnt_assert_ok(gnti_download(stream_of(buf), host, buf, 0, bytes));
+    gnt_assert_ok(gnti_stream_finish(stream_of(buf)));
+    return host;
+}
+
+void case_unlock(gnt_buffer *buf, void *host, bool written)
+{
+    if (host == gnt_buffer_host(buf))
+        return;
+    if (written)
+        gnt_assert_ok(
+            gnti_upload(stream_of(buf), buf, 0, host, ((const gnti_buffer_head *)(void *)buf)->bytes));
+    gnti_free(host);
+}
+
+gnt_status case_outcome(const case_env *env, int side, gnt_status st)
+{
+    return st == GNT_OK ? gnti_stream_finish(env->stream[side]) : st;
+}
+
+static float load(const gnt_mat_view *v, const void *host, size_t i)
+{
+    const char *base = (const char *)host + v->offset;
 
     if (v->dtype == GNT_BF16)
         return gnti_bf16_to_float(((const uint16_t *)(const void *)base)[i]);
     return ((const float *)(const void *)base)[i];
 }
 
-static void store(const gnt_mat_view *v, size_t i, float value)
+static void store(const gnt_mat_view *v, void *host, size_t i, float value)
 {
-    char *base = (char *)gnt_buffer_host(v->buf) + v->offset;
+    char *base = (char *)host + v->offset;
 
     if (v->dtype == GNT_BF16)
         ((uint16_t *)(void *)base)[i] = gnti_bf16_from_float(value);
@@ -74,10 +112,8 @@ static void store(const gnt_mat_view *v, size_t i, float value)
         ((float *)(void *)base)[i] = value;
 }
 
-static void fill_guard(gnt_buffer *buf, size_t bytes, gnt_dtype dtype)
+static void fill_guard(char *base, size_t bytes, gnt_dtype dtype)
 {
-    char *base = gnt_buffer_host(buf);
-
     for (size_t i = 0; i + 4 <= bytes && dtype != GNT_BF16; i += 4)
         memcpy(base + i, &GUARD, 4);
     for (size_t i = 0; i + 2 <= bytes && dtype == GNT_BF16; i += 2)
@@ -107,13 +143,16 @@ case_tensor case_make_as(case_env *env, gnt_dtype dtype, int64_t rows, int64_t m
                                        .member_stride = width,
                                        .block_stride = block_stride,
                                        .dtype = dtype };
-        fill_guard(t.view[side].buf, bytes, dtype);
+        void *host = case_lock(t.view[side].buf);
+
+        fill_guard(host, bytes, dtype);
         for (int64_t m = 0; m < members; m++)
             for (int64_t r = 0; r < rows; r++)
                 for (int64_t c = 0; c < width; c++) {
                     gnt_test_fill(value, 1, seed * 1000003u + (uint64_t)k++);
-                    store(&t.view[side], element_index(&t.view[side], r, m, c), value[0]);
+                    store(&t.view[side], host, element_index(&t.view[side], r, m, c), value[0]);
                 }
+        case_unlock(t.view[side].buf, host, true);
     }
     return t;
 }
@@ -127,14 +166,16 @@ void case_apply(case_tensor *t, case_function f)
 {
     for (int side = 0; side < 2; side++) {
         const gnt_mat_view *v = &t->view[side];
+        void *host = case_lock(v->buf);
 
         for (int64_t m = 0; m < v->members; m++)
             for (int64_t r = 0; r < v->rows; r++)
                 for (int64_t c = 0; c < v->width; c++) {
                     const size_t i = element_index(v, r, m, c);
 
-                    store(v, i, f(load(v, i), r, c));
+                    store(v, host, i, f(load(v, host, i), r, c));
                 }
+        case_unlock(v->buf, host, true);
     }
 }
 
@@ -177,6 +218,7 @@ int64_t case_count(const case_tensor *t)
 float *case_values(const case_tensor *t, int side, int64_t *out_count)
 {
     const gnt_mat_view *v = &t->view[side];
+    void *host = case_lock(v->buf);
     float *out = NULL;
     int64_t k = 0;
 
@@ -184,7 +226,8 @@ float *case_values(const case_tensor *t, int side, int64_t *out_count)
     for (int64_t m = 0; m < v->members; m++)
         for (int64_t r = 0; r < v->rows; r++)
             for (int64_t c = 0; c < v->width; c++)
-                out[k++] = load(v, element_index(v, r, m, c));
+                out[k++] = load(v, host, element_index(v, r, m, c));
+    case_unlock(v->buf, host, false);
     if (out_count != NULL)
         *out_count = k;
     return out;
@@ -193,12 +236,13 @@ float *case_values(const case_tensor *t, int side, int64_t *out_count)
 /* Number of guard elements left in the buffer: all that are no elements of the view. */
 static int64_t count_guards(const gnt_mat_view *v, size_t bytes)
 {
-    const char *base = gnt_buffer_host(v->buf);
+    char *base = case_lock(v->buf);
     const size_t item = v->dtype == GNT_BF16 ? 2 : 4;
     int64_t count = 0;
 
     for (size_t i = 0; i + item <= bytes; i += item)
         count += memcmp(base + i, item == 2 ? (const void *)&GUARD16 : (const void *)&GUARD, item) == 0;
+    case_unlock(v->buf, base, false);
     return count;
 }
 

@@ -38,12 +38,14 @@ static float far(float value, int64_t r, int64_t c)
 
 static void compare_stats(const case_bytes *stats, int64_t members, bool loose)
 {
-    const double *got = gnt_buffer_host(stats->buf[0]), *want = gnt_buffer_host(stats->buf[1]);
+    double *got = case_lock(stats->buf[0]), *want = case_lock(stats->buf[1]);
 
     for (int64_t i = 0; i < members * 4; i++)
         if (!(fabs(got[i] - want[i]) <= (loose ? 1e-5 : 3e-6) * (fabs(want[i]) + 1e-3)))
             fail_msg("loss statistics %lld of member %lld: %.17g, want %.17g", (long long)(i % 4),
                      (long long)(i / 4), got[i], want[i]);
+    case_unlock(stats->buf[0], got, false);
+    case_unlock(stats->buf[1], want, false);
 }
 
 static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t rows, int64_t classes,
@@ -106,7 +108,7 @@ static void bad_label(case_env *env)
             .logits = z.view[side], .weight = w.view[side], .labels = at.buf[side], .stats = stats.buf[side]
         };
 
-        gnt_assert_status(gnti_loss(env->stream[side], &args), GNT_ERR_ARG);
+        gnt_assert_status(case_outcome(env, side, gnti_loss(env->stream[side], &args)), GNT_ERR_ARG);
         gnt_assert_error_has("row 1", "label 3", "0 to 2");
         case_reset(env);
     }
@@ -134,6 +136,23 @@ typedef struct optimizer_case {
     bool broken; /* member 1 has an infinite gradient in segment 1 */
     bool frozen; /* member 0 is not live */
 } optimizer_case;
+
+static void put_infinity(gnt_buffer *buf, int64_t at)
+{
+    float *values = case_lock(buf);
+
+    values[at] = INFINITY;
+    case_unlock(buf, values, true);
+}
+
+/* Member 0 does not live. */
+static void freeze(gnt_buffer *step)
+{
+    void *host = case_lock(step);
+
+    ((uint8_t *)(uintptr_t)gnti_step_live(host))[0] = 0;
+    case_unlock(step, host, true);
+}
 
 static void run_optimizer(case_env *env, const optimizer_case *k, int64_t M)
 {
@@ -168,17 +187,21 @@ static void run_optimizer(case_env *env, const optimizer_case *k, int64_t M)
                                           .bad = out.buf[side] };
 
         if (k->broken && M > 1)
-            ((float *)gnt_buffer_host(args.grads))[3 + 17 + 5] = INFINITY;
+            put_infinity(args.grads, 3 + 17 + 5);
         if (k->frozen)
-            ((uint8_t *)(uintptr_t)gnti_step_live(gnt_buffer_host(args.step)))[0] = 0;
+            freeze(step.buf[side]);
         gnt_assert_ok(gnti_optimizer_step(env->stream[side], &args));
     }
     case_compare(&w, 1e-11, "weights"); /* a change of 1e-2 with a relative error of 1e-4 would show */
     case_compare(&m1, 1e-11, "first moments");
     case_compare(&m2, 1e-11, "second moments");
-    gnt_assert_same_i32(gnt_buffer_host(out.buf[0]), gnt_buffer_host(out.buf[1]), 5);
+    int32_t *got = case_lock(out.buf[0]), *want = case_lock(out.buf[1]);
+
+    gnt_assert_same_i32(got, want, 5);
     if (k->broken && M > 1)
-        assert_int_equal(((int32_t *)gnt_buffer_host(out.buf[0]))[1], 2);
+        assert_int_equal(got[1], 2);
+    case_unlock(out.buf[0], got, false);
+    case_unlock(out.buf[1], want, false);
     case_reset(env);
 }
 

@@ -122,7 +122,7 @@ void cases_gather(case_env *env)
         case_bytes at = case_upload(env, outside, sizeof outside);
         const gnt_rows_args args = { .x = x.view[side], .y = y.view[side], .index = at.buf[side] };
 
-        gnt_assert_status(gnti_gather_rows(env->stream[side], &args), GNT_ERR_ARG);
+        gnt_assert_status(case_outcome(env, side, gnti_gather_rows(env->stream[side], &args)), GNT_ERR_ARG);
         gnt_assert_error_has("row 1", "5 of 5");
         case_reset(env);
     }

@@ -159,10 +159,21 @@ static gnt_mat_view half(gnt_mat_view v, int64_t first, int64_t rows)
 /* Sums of the second half are added to those of the first, as a caller with two ranks would. */
 static void add_sums(gnt_buffer *buf, int64_t count)
 {
-    double *sums = gnt_buffer_host(buf);
+    double *sums = case_lock(buf);
 
     for (int64_t i = 0; i < count; i++)
         sums[i] += sums[count + i];
+    memcpy(sums + 2 * count, sums, (size_t)count * sizeof *sums);
+    case_unlock(buf, sums, true);
+}
+
+/* Back from the copy that add_sums has made. */
+static void restore_sums(gnt_buffer *buf, int64_t count)
+{
+    double *sums = case_lock(buf);
+
+    memcpy(sums, sums + 2 * count, (size_t)count * sizeof *sums);
+    case_unlock(buf, sums, true);
 }
 
 static void run_phase(gnt_stream *s, gnt_norm_args a, gnt_norm_phase phase, int64_t first, int64_t total)
@@ -186,15 +197,11 @@ static void run_phase(gnt_stream *s, gnt_norm_args a, gnt_norm_phase phase, int6
         if (i == 1 && phase == GNT_NORM_APPLY && !a.backward)
             b.running_mean = b.running_var = NULL; /* the first call has updated them */
         if (i == 1 && phase == GNT_NORM_APPLY && a.backward)
-            memcpy(gnt_buffer_host(a.sums), (double *)gnt_buffer_host(a.sums) + 2 * count,
-                   (size_t)count * sizeof(double)); /* the first call has overwritten them */
+            restore_sums(a.sums, count); /* the first call has overwritten them */
         gnt_assert_ok(gnti_norm(s, &b));
     }
-    if (phase == GNT_NORM_SUM || phase == GNT_NORM_SQUARES) {
+    if (phase == GNT_NORM_SUM || phase == GNT_NORM_SQUARES)
         add_sums(a.sums, count);
-        memcpy((double *)gnt_buffer_host(a.sums) + 2 * count, gnt_buffer_host(a.sums),
-               (size_t)count * sizeof(double));
-    }
 }
 
 typedef struct norm_set {
@@ -294,8 +301,6 @@ static void loss_halves(case_env *env)
     at = case_upload(env, labels, sizeof labels);
     case_apply(&w, one);
     for (int side = 0; side < 2; side++) {
-        const double *got = gnt_buffer_host(stats.buf[side]);
-
         for (int i = side; i < 2; i++) { /* the oracle: all rows, as the second of two */
             const int64_t first = i == 0 || side == 1 ? 0 : CUT;
             const int64_t rows = side == 1 ? ROWS : i == 0 ? CUT : ROWS - CUT;
@@ -312,8 +317,11 @@ static void loss_halves(case_env *env)
 
             gnt_assert_ok(gnti_loss(env->stream[side], &a));
         }
+        double *got = case_lock(stats.buf[side]);
+
         for (int i = 0; i < 8; i++)
             sums[side][i] = got[i] + got[8 + i];
+        case_unlock(stats.buf[side], got, false);
     }
     for (int i = 0; i < 8; i++)
         if (!(fabs(sums[0][i] - sums[1][i]) <= 3e-6 * (fabs(sums[1][i]) + 1e-3)))
