@@ -214,20 +214,25 @@ void explain_stuck(block_run &b)
         const slot_state s = b.slots[(size_t)t].state;
         if (s == slot_state::returned)
             gone = t;
-        else if (waits < 0 && (s == slot_state::in_barrier || s == slot_state::in_warp))
+        else if (s != slot_state::in_barrier && s != slot_state::in_warp)
+            continue;
+        else if (waits < 0)
             waits = t;
-        else if (waits >= 0 && s != b.slots[(size_t)waits].state)
+        else if (s != b.slots[(size_t)waits].state)
             elsewhere = t;
     }
     if (waits < 0)
         broken("kernel '%s': no thread can go on", b.name);
     const thread_slot &w = b.slots[(size_t)waits];
     const std::string who = name_thread(b, waits);
-    if (elsewhere >= 0)
-        broken("%s: waits at %s at line %d, thread %d of the block at %s at line %d", who.c_str(), name_op(w),
-               w.line, elsewhere, name_op(b.slots[(size_t)elsewhere]), b.slots[(size_t)elsewhere].line);
-    broken("%s: waits at %s at line %d, but thread %d of the block has returned", who.c_str(), name_op(w),
-           w.line, gone);
+    if (gone >= 0 && (w.state == slot_state::in_barrier || elsewhere < 0))
+        broken("%s: waits at %s at line %d, but thread %d of the block has returned", who.c_str(), name_op(w),
+               w.line, gone);
+    if (elsewhere < 0)
+        broken("%s: waits at %s at line %d for lanes that do not come", who.c_str(), name_op(w), w.line);
+    const thread_slot &e = b.slots[(size_t)elsewhere];
+    broken("%s: waits at %s at line %d, thread %d of the block at %s at line %d", who.c_str(), name_op(w),
+           w.line, elsewhere, name_op(e), e.line);
 }
 
 } // namespace hostcuda

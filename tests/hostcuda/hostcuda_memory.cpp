@@ -26,7 +26,7 @@
 namespace hostcuda
 {
 
-static const size_t PAGE = 4096, ALIGN = 256, MIN_RESERVED = (size_t)8 << 30;
+static const size_t PAGE = 4096, LARGE = 2 << 20, ALIGN = 256, MIN_RESERVED = (size_t)8 << 30;
 static const unsigned char PAD = 0xc5, FRESH = 0xff; /* fresh floats are NaN, fresh integers -1 */
 
 std::mutex memory_lock;
@@ -147,11 +147,13 @@ void *memory_new(int device, size_t bytes, const char *call, bool pooled)
     arena &a = arena_of(device);
     if (a.start == nullptr)
         reserve(&a, device);
-    char *hole = find_hole(&a, map_bytes + 2 * PAGE);
+    const size_t align =
+        map_bytes >= LARGE ? LARGE : PAGE; /* large pages are opened and closed in less time */
+    char *hole = find_hole(&a, map_bytes + PAGE + align);
     if (hole == nullptr)
         broken("%s: no addresses left for %zu bytes on device %d", call, bytes, device);
     allocation b = {};
-    b.map = hole + PAGE;
+    b.map = (char *)(((uintptr_t)hole + PAGE + align - 1) / align * align);
     b.map_bytes = map_bytes;
     b.data = b.map + map_bytes - rounded;
     b.bytes = bytes;
@@ -163,6 +165,8 @@ void *memory_new(int device, size_t bytes, const char *call, bool pooled)
     a.next = b.map + map_bytes;
     if (mprotect(b.map, map_bytes, PROT_READ | PROT_WRITE) != 0)
         broken("%s: no host memory for %zu bytes", call, bytes);
+    if (align == LARGE)
+        madvise(b.map, map_bytes, MADV_HUGEPAGE);
     UNPOISON(b.map, map_bytes);
     fill_fresh(b);
     if (device >= 0)
