@@ -10,10 +10,17 @@ gnti_link_class gnti_cost_link_class(const gnti_comm *c, int32_t rank)
     return c->host == NULL || c->host[rank] == c->host[c->rank] ? GNTI_LINK_HOST : GNTI_LINK_NETWORK;
 }
 
+/* Messages cost something on a virtual clock. */
+static bool is_virtual(const gnti_comm *c)
+{
+    return c->link.latency > 0.0 || c->link.bytes_per_second > 0.0;
+}
+
 gnti_link gnti_cost_link(const gnti_comm *c)
 {
-    if (c->link.bytes_per_second > 0.0)
-        return c->link;
+    if (is_virtual(c))
+        return (gnti_link){ c->link.latency,
+                            c->link.bytes_per_second > 0.0 ? c->link.bytes_per_second : INFINITY };
     for (int32_t class = GNTI_LINK_NUM_CLASSES - 1; class >= 0; class --)
         if (c->measured[class].bytes_per_second > 0.0)
             return c->measured[class];
@@ -28,7 +35,7 @@ bool gnti_cost_link_is_apart(const gnti_comm *c)
 
     for (int32_t r = 0; r < c->size; r++)
         network = network || gnti_cost_link_class(c, r) == GNTI_LINK_NETWORK;
-    return c->size > 1 && (c->link.bytes_per_second > 0.0 || network);
+    return c->size > 1 && (is_virtual(c) || network);
 }
 
 double gnti_cost_halo_seconds(const gnti_link *link, int32_t num_peers, int64_t num_rows, int64_t row_bytes)

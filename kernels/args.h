@@ -298,10 +298,16 @@ typedef struct gnt_chain_op {
         const gnt_reduce_args *reduce;
     } a;
 } gnt_chain_op;
+/* A chain in several goes, so that rows whose inputs are there need not wait for the others: its first op is an SPMM by a list of
+ * rows. EARLY does the product for the listed rows, and where a block (GNTI_TREE_ROWS rows) is listed whole also the *row ops* behind
+ * the product: those up to the first that gathers or sums over rows. LATE, with the list of all rows that no EARLY had, does what is
+ * left. No block is divided between the lists of two EARLYs. */
+typedef enum gnt_chain_go { GNT_CHAIN_WHOLE, GNT_CHAIN_EARLY, GNT_CHAIN_LATE } gnt_chain_go;
 typedef struct gnt_chain_args {
     const gnt_chain_op *ops;
     int32_t num_ops;
     int64_t num_rows;
+    gnt_chain_go go;
 } gnt_chain_args;
 
 #endif

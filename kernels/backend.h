@@ -101,6 +101,8 @@ typedef struct gnti_plan_head {
     gnt_spmm_plan_args args;
     int64_t work_rows, work_arcs,
         work_cols; /* rows that the plan writes, their arcs, what these read; dispatch.c counts */
+    int64_t whole_rows,
+        touched_rows; /* of a list: rows of blocks that are listed whole, and not only in part */
 } gnti_plan_head;
 
 typedef struct gnti_op_counter {
@@ -136,6 +138,8 @@ gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a);
 bool gnti_device_has_chains(const gnt_device *dev);
 bool gnti_device_in_host_memory(const gnt_device *dev);
+/* Product and row ops of a chain in several goes: how many of its first ops. */
+int32_t gnti_chain_row_ops(const gnt_chain_args *a);
 
 gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config,
                             gnt_device **out);

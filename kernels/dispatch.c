@@ -275,6 +275,23 @@ static int64_t count_new(const gnt_spmm_plan_args *a, int64_t r, uint8_t *seen)
     return count;
 }
 
+/* Rows of blocks that a list has whole, and of those that it touches. */
+static void count_blocks(gnti_plan_head *p)
+{
+    const gnt_spmm_plan_args *a = &p->args;
+
+    p->whole_rows = p->touched_rows = 0;
+    for (int64_t i = 0, n; i < a->num_listed && a->rows != NULL; i += n) {
+        const int64_t block = a->rows[i] / GNTI_TREE_ROWS, first = block * GNTI_TREE_ROWS;
+        const int64_t rows = gnti_min_i64(GNTI_TREE_ROWS, a->num_rows - first);
+
+        for (n = 1; i + n < a->num_listed && a->rows[i + n] < first + rows; n++)
+            continue;
+        p->whole_rows += n == rows ? rows : 0;
+        p->touched_rows += rows;
+    }
+}
+
 /* Rows that a plan writes, their arcs and the columns that these read: of all rows, as good as all columns. */
 static gnt_status count_work(gnti_plan_head *p)
 {
@@ -282,6 +299,7 @@ static gnt_status count_work(gnti_plan_head *p)
     const gnt_spmm_plan_args *a = &p->args;
     uint8_t *seen = NULL;
 
+    count_blocks(p);
     p->work_rows = a->rows != NULL ? a->num_listed : a->end_row - a->first_row;
     p->work_arcs = a->rows != NULL ? 0 : a->offsets[a->end_row] - a->offsets[a->first_row];
     for (int64_t i = 0; i < a->num_listed && a->rows != NULL; i++)

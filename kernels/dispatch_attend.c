@@ -130,7 +130,7 @@ static void count(gnt_stream *s, const gnti_plan_head *p, int64_t width, int64_t
 {
     const gnti_cost_device dev = gnti_cost_device_default(1);
     const gnti_cost cost =
-        gnti_cost_attend(&dev, p->args.num_rows, p->args.num_cols, p->args.num_arcs, width, heads, backward);
+        gnti_cost_attend(&dev, p->work_rows, p->work_cols, p->work_arcs, width, heads, backward);
     gnti_op_counter *c = &((gnti_stream_head *)s)->counters[GNTI_OP_ATTEND];
 
     c->calls++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains through the table: every op is checked as if it stood alone, then that it works on the chain's rows. A backend
- * without chains runs the ops one after another, which is what a chain means.
+ * without chains runs the ops one after another, which is what a chain means: in several goes, all but the product late.
  */
 #include "base/clock.h"
 #include "kernels/backend.h"
@@ -55,10 +55,24 @@ static gnt_status check_op(gnt_stream *s, const gnt_chain_op *op)
     }
 }
 
+int32_t gnti_chain_row_ops(const gnt_chain_args *a)
+{
+    int32_t n = 1;
+
+    while (n < a->num_ops && ((a->ops[n].kind == GNTI_OP_MAP && a->ops[n].a.map->arc_rows == NULL) ||
+                              (a->ops[n].kind == GNTI_OP_GEMM && !a->ops[n].a.gemm->trans_a)))
+        n++;
+    return n;
+}
+
 static gnt_status check_chain(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
 
+    GNT_CHECK(a->go == GNT_CHAIN_WHOLE ||
+                  (a->num_ops > 0 && a->ops[0].kind == GNTI_OP_SPMM &&
+                   ((const gnti_plan_head *)(const void *)a->ops[0].plan)->args.rows != NULL),
+              GNT_ERR_ARG, "a chain in several goes begins with no product by a list of rows");
     for (int32_t i = 0; i < a->num_ops; i++) {
         const gnt_chain_op *op = &a->ops[i];
 
@@ -94,6 +108,36 @@ static void count_op(gnt_stream *s, const gnt_chain_op *op)
     }
 }
 
+/* A row op on so many of its rows. */
+static void count_rows(gnt_stream *s, const gnt_chain_op *op, int64_t rows)
+{
+    if (rows == 0)
+        return;
+    if (op->kind == GNTI_OP_GEMM) {
+        gnt_gemm_args a = *op->a.gemm;
+
+        a.a.rows = a.c.rows = rows;
+        gnti_count_gemm(s, &a, 0.0);
+    } else {
+        gnt_map_args a = *op->a.map;
+
+        a.y.rows = rows;
+        gnti_count_map(s, &a, 0.0);
+    }
+}
+
+static void count_chain(gnt_stream *s, const gnt_chain_args *a)
+{
+    const gnti_plan_head *list = (const gnti_plan_head *)(const void *)a->ops[0].plan;
+    const int32_t row_ops = a->go == GNT_CHAIN_WHOLE ? 0 : gnti_chain_row_ops(a);
+
+    for (int32_t i = 0; i < a->num_ops; i++)
+        if (i == 0 || (i >= row_ops && a->go != GNT_CHAIN_EARLY))
+            count_op(s, &a->ops[i]);
+        else if (i < row_ops)
+            count_rows(s, &a->ops[i], a->go == GNT_CHAIN_EARLY ? list->whole_rows : list->touched_rows);
+}
+
 gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
@@ -101,14 +145,13 @@ gnt_status gnti_chain(gnt_stream *s, const gnt_chain_args *a)
     gnti_stream_head *head = (gnti_stream_head *)s;
 
     if (a->num_rows == 0 || head->backend->chain == NULL) {
-        for (int32_t i = 0; i < a->num_ops; i++)
+        for (int32_t i = 0; i < (a->go == GNT_CHAIN_EARLY ? 1 : a->num_ops); i++)
             GNT_TRY(run_one(s, &a->ops[i]));
         return GNT_OK;
     }
     GNT_TRY(check_chain(s, a));
     GNT_TRY(head->backend->chain(s, a));
-    for (int32_t i = 0; i < a->num_ops; i++)
-        count_op(s, &a->ops[i]);
+    count_chain(s, a);
     head->counters[GNTI_OP_CHAIN].calls++;
     head->counters[GNTI_OP_CHAIN].seconds += gnti_clock_seconds() - start;
 done:

@@ -140,25 +140,53 @@ done:
 
 /* ---- bind ---------------------------------------------------------------------------------------------------------- */
 
+static void free_halos(gnti_program_parts *q)
+{
+    for (int i = 0; i < GNTI_UNDER_WAY; i++) {
+        if (q->halo[GNTI_BACKWARD][i] != q->halo[GNTI_FORWARD][i])
+            gnti_halo_free(&q->halo[GNTI_BACKWARD][i]);
+        q->halo[GNTI_BACKWARD][i] = NULL;
+        gnti_halo_free(&q->halo[GNTI_FORWARD][i]);
+    }
+}
+
+/* As many as are under way at a time: where a product reads two values along its arcs, both. */
+static gnt_status make_halos(gnti_program *p)
+{
+    gnt_status st = GNT_OK;
+    gnti_program_parts *q = &p->parts;
+    const gnti_part *part = q->part;
+    const int64_t widest = q->strategy == GNTI_STRATEGY_BROADCAST ? 1 : widest_exchange(p);
+    int32_t most = 1;
+
+    for (int64_t i = 0; i < p->ir.num_nodes && gnti_pass_is_on(p, GNTI_OVERLAP); i++)
+        if (gnti_is_product(&p->ir.nodes[i]) && gnti_exchanges_before(&p->ir, i) > 1)
+            most = GNTI_UNDER_WAY;
+    for (int32_t i = 0; i < most; i++) {
+        GNT_TRY(
+            gnti_halo_create(q->dist.comm, part->forward, q->dist.wire, widest, &q->halo[GNTI_FORWARD][i]));
+        if (part->backward == part->forward)
+            q->halo[GNTI_BACKWARD][i] = q->halo[GNTI_FORWARD][i];
+        else
+            GNT_TRY(gnti_halo_create(q->dist.comm, part->backward, q->dist.wire, widest,
+                                     &q->halo[GNTI_BACKWARD][i]));
+        GNT_TRY(gnti_bind_device_halo(p, widest, i));
+    }
+done:
+    return st;
+}
+
 gnt_status gnti_bind_part(gnti_program *p, const gnti_part *part, const gnti_operator *const *adj)
 {
     gnt_status st = GNT_OK;
     gnti_program_parts *q = &p->parts;
-    int64_t widest;
 
     gnti_parts_unbind(p);
     GNT_TRY(check_part(p, part, adj));
     q->part = part;
     GNT_TRY(gnti_choose_strategy(p));
     set_rows(p, part);
-    widest = q->strategy == GNTI_STRATEGY_BROADCAST ? 1 : widest_exchange(p);
-    GNT_TRY(gnti_halo_create(q->dist.comm, part->forward, q->dist.wire, widest, &q->halo[GNTI_FORWARD]));
-    if (part->backward == part->forward)
-        q->halo[GNTI_BACKWARD] = q->halo[GNTI_FORWARD];
-    else
-        GNT_TRY(
-            gnti_halo_create(q->dist.comm, part->backward, q->dist.wire, widest, &q->halo[GNTI_BACKWARD]));
-    GNT_TRY(gnti_bind_device_halo(p, widest));
+    GNT_TRY(make_halos(p));
     GNT_TRY(make_sums(p));
 done:
     return st;
@@ -235,10 +263,7 @@ void gnti_parts_unbind(gnti_program *p)
     gnti_program_parts *q = &p->parts;
 
     gnti_device_halo_unbind(p);
-    if (q->halo[GNTI_BACKWARD] != q->halo[GNTI_FORWARD])
-        gnti_halo_free(&q->halo[GNTI_BACKWARD]);
-    q->halo[GNTI_BACKWARD] = NULL;
-    gnti_halo_free(&q->halo[GNTI_FORWARD]);
+    free_halos(q);
     gnti_tree_sum_free(&q->tree);
     gnti_tree_roots_free(&q->roots);
     gnti_free(q->root_chunk);
@@ -254,6 +279,8 @@ void gnti_parts_unbind(gnti_program *p)
     free_split(&q->split[GNTI_FORWARD]);
     free_split(&q->split[GNTI_BACKWARD]);
     free_split(&q->masked_split);
+    gnti_free(q->overlaps);
+    q->overlaps = NULL;
     gnti_free(q->arc_ids);
     q->arc_ids = NULL;
     q->part = NULL;
@@ -272,7 +299,7 @@ void gnti_parts_free(gnti_program *p)
 gnt_status gnti_parts_exchange_floats(gnti_program *p, int direction, float *values)
 {
     gnt_status st = GNT_OK;
-    gnti_halo *halo = p->parts.halo[direction];
+    gnti_halo *halo = p->parts.halo[direction][0];
     const gnti_halo_rows rows = { .data = values, .num_blocks = 1, .row_stride = 1, .floats = 1 };
 
     GNT_TRY(gnti_halo_start(halo, &rows, true));
@@ -316,6 +343,17 @@ static gnt_status list_plan(gnti_program *p, const gnti_graph *g, const int32_t 
                                  out);
 }
 
+/* Where piece i of the interior rows begins: pieces share no block of rows, so that a chain can take whole blocks along. */
+static int64_t piece_start(const gnti_halo_plan *plan, int64_t i)
+{
+    int64_t at = plan->num_interior * i / GNTI_INTERIOR_PIECES;
+
+    while (at > 0 && at < plan->num_interior &&
+           plan->interior[at] / GNTI_TREE_ROWS == plan->interior[at - 1] / GNTI_TREE_ROWS)
+        at++;
+    return at;
+}
+
 gnt_status gnti_make_split(gnti_program *p, const gnti_graph *g, const gnti_halo_plan *plan,
                            gnti_row_split *out)
 {
@@ -323,8 +361,7 @@ gnt_status gnti_make_split(gnti_program *p, const gnti_graph *g, const gnti_halo
 
     free_split(out);
     for (int64_t i = 0; i < GNTI_INTERIOR_PIECES; i++) {
-        const int64_t first = plan->num_interior * i / GNTI_INTERIOR_PIECES,
-                      end = plan->num_interior * (i + 1) / GNTI_INTERIOR_PIECES;
+        const int64_t first = piece_start(plan, i), end = piece_start(plan, i + 1);
 
         GNT_TRY(list_plan(p, g, plan->interior + first, end - first, &out->interior[i]));
     }

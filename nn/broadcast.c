@@ -257,7 +257,6 @@ gnt_status gnti_lower_broadcast(gnti_lowering *lo, const gnti_node *n, gnti_inst
     const int32_t ranks = lo->p->parts.num_tiles;
     const gnt_mat_view own = in->a.spmm.x;
 
-    in->kind = GNTI_INSTR_NOTHING; /* its views serve the products */
     in->alone = true;
     GNT_TRY(add_transfer(lo, n, GNTI_INSTR_BROADCAST_START, &own, 0));
     for (int32_t i = 0; i < ranks; i++) {
@@ -266,6 +265,7 @@ gnt_status gnti_lower_broadcast(gnti_lowering *lo, const gnti_node *n, gnti_inst
             GNT_TRY(add_transfer(lo, n, GNTI_INSTR_BROADCAST_START, &own, i + 1));
         GNT_TRY(add_product(lo, n, in, i));
     }
+    in->kind = GNTI_INSTR_NOTHING; /* its views serve the products */
 done:
     return st;
 }

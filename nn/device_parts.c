@@ -5,7 +5,7 @@
  */
 #include "nn/program_state.h"
 
-gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest)
+gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest, int32_t slot)
 {
     gnt_status st = GNT_OK;
     gnti_program_parts *q = &p->parts;
@@ -15,7 +15,7 @@ gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest)
         return GNT_OK;
     for (int dir = 0; dir < 2; dir++) {
         if (dir == GNTI_BACKWARD && plans[GNTI_BACKWARD] == plans[GNTI_FORWARD])
-            q->device_halo[dir] = q->device_halo[GNTI_FORWARD];
+            q->device_halo[dir][slot] = q->device_halo[GNTI_FORWARD][slot];
         else
             GNT_TRY(gnti_device_halo_create(&(gnti_device_halo_config){ .comm = q->dist.comm,
                                                                         .plan = plans[dir],
@@ -25,7 +25,7 @@ gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest)
                                                                         .event = GNTI_EVENT_PACKED,
                                                                         .group = q->dist.group,
                                                                         .group_rank = q->dist.group_rank },
-                                            &q->device_halo[dir]));
+                                            &q->device_halo[dir][slot]));
     }
 done:
     return st;
@@ -33,12 +33,14 @@ done:
 
 void gnti_device_halo_unbind(gnti_program *p)
 {
-    gnti_device_halo **h = p->parts.device_halo;
+    gnti_device_halo *(*h)[GNTI_UNDER_WAY] = p->parts.device_halo;
 
-    if (h[GNTI_BACKWARD] == h[GNTI_FORWARD])
-        h[GNTI_BACKWARD] = NULL;
-    gnti_device_halo_free(&h[GNTI_BACKWARD]);
-    gnti_device_halo_free(&h[GNTI_FORWARD]);
+    for (int i = 0; i < GNTI_UNDER_WAY; i++) {
+        if (h[GNTI_BACKWARD][i] == h[GNTI_FORWARD][i])
+            h[GNTI_BACKWARD][i] = NULL;
+        gnti_device_halo_free(&h[GNTI_BACKWARD][i]);
+        gnti_device_halo_free(&h[GNTI_FORWARD][i]);
+    }
 }
 
 bool gnti_device_sums_by_group(const gnti_program *p)

@@ -63,9 +63,12 @@ void gnti_program_get_dist(const gnti_program *p, gnti_dist_counters *out)
             add_broadcast(p, in, out);
         out->step_sums += in->kind == GNTI_INSTR_SUM_RANKS;
     }
-    for (int dir = 0; dir < 2; dir++)
-        if (q->halo[dir] != NULL && (dir == 0 || q->halo[1] != q->halo[0]))
-            add_counted(q->halo[dir], &out->counted);
+    for (int i = 0; i < 2 * GNTI_UNDER_WAY; i++) {
+        const gnti_halo *halo = q->halo[i % 2][i / 2];
+
+        if (halo != NULL && (i % 2 == 0 || halo != q->halo[0][i / 2]))
+            add_counted(halo, &out->counted);
+    }
 }
 
 void gnti_explain_parts_text(const gnti_program *p, gnti_text *t)

@@ -356,11 +356,11 @@ static gnt_status lower_nodes(gnti_program *p, bool hoisted)
 
         if (n->hoisted != hoisted)
             continue;
-        if (n->op != GNTI_IR_AGGREGATE && n->op != GNTI_IR_MAX_GRAD)
-            GNT_TRY(gnti_lower_end_exchange(&p->lowering));
+        if (!gnti_is_product(n) && n->op != GNTI_IR_EXCHANGE)
+            GNT_TRY(gnti_lower_end_exchanges(&p->lowering));
         GNT_TRY(gnti_op_get_info(n->op)->lower(&p->lowering, n));
     }
-    GNT_TRY(gnti_lower_end_exchange(&p->lowering));
+    GNT_TRY(gnti_lower_end_exchanges(&p->lowering));
 done:
     return st;
 }
@@ -370,7 +370,7 @@ gnt_status gnti_lower_program(gnti_program *p)
     gnt_status st = GNT_OK;
 
     p->lowering.count = 0;
-    p->lowering.under_way = NULL;
+    p->lowering.num_under_way = 0;
     if (!p->hoisted_shared)
         GNT_TRY(lower_nodes(p, true));
     p->num_hoist_instrs = p->lowering.count;

@@ -30,14 +30,16 @@ typedef enum gnti_instr_kind {
     GNTI_INSTR_BROADCAST_FINISH
 } gnti_instr_kind;
 
-enum { GNTI_INSTR_VIEWS = 16 };
+enum { GNTI_INSTR_VIEWS = 16, GNTI_UNDER_WAY = 2 };
 
 typedef struct gnti_exchange_args {
     gnti_halo *halo;
+    int32_t slot; /* which of several at a time */
     gnti_halo_rows rows;
     gnti_device_halo *device; /* not NULL: rows are in a device's memory, in `view` */
     gnt_mat_view view;
     bool raw;
+    const struct gnti_exchange_args *behind; /* POLL: looked at once this one has arrived, or NULL */
 } gnti_exchange_args;
 
 /* roots (num_roots, count) of this rank, summed over all into out; parts say which of them are gradients. */
@@ -70,8 +72,9 @@ typedef struct gnti_instr {
     gnti_instr_kind kind;
     const gnti_node *node;
     const gnt_spmm_plan *plan;
-    gnt_op_run custom; /* CUSTOM */
-    bool alone;        /* in no chain */
+    gnt_op_run custom;       /* CUSTOM */
+    bool alone;              /* in no chain */
+    bool interior, boundary; /* the rows of a product in two goes that it has */
     gnt_row_tree tree;
     union {
         gnt_gemm_args gemm;

@@ -228,7 +228,7 @@ void *gnti_lower_host(const gnt_mat_view *v)
                                                              : NULL;
 }
 
-static gnti_exchange_args exchange_of(const gnti_lowering *lo, const gnti_node *n)
+static gnti_exchange_args exchange_of(const gnti_lowering *lo, const gnti_node *n, int32_t slot)
 {
     const gnt_mat_view v = gnti_lower_view(lo, n->in[0]);
     const gnti_halo_rows rows = { .data = gnti_lower_host(&v),
@@ -236,12 +236,12 @@ static gnti_exchange_args exchange_of(const gnti_lowering *lo, const gnti_node *
                                   .block_stride = v.block_stride,
                                   .row_stride = v.row_stride,
                                   .floats = v.width * v.block_members };
-
     const int dir = n->transposed ? GNTI_BACKWARD : GNTI_FORWARD;
 
-    return (gnti_exchange_args){ .halo = lo->p->parts.halo[dir],
+    return (gnti_exchange_args){ .halo = lo->p->parts.halo[dir][slot],
+                                 .slot = slot,
                                  .rows = rows,
-                                 .device = lo->p->parts.device_halo[dir],
+                                 .device = lo->p->parts.device_halo[dir][slot],
                                  .view = gnti_lower_gathered(lo, n->in[0]),
                                  .raw = v.dtype != GNT_F32 };
 }
@@ -267,25 +267,24 @@ gnt_status gnti_lower_exchange(gnti_lowering *lo, const gnti_node *n)
 
     if (lo->p->parts.strategy == GNTI_STRATEGY_BROADCAST)
         return GNT_OK;
-    GNT_TRY(gnti_lower_end_exchange(lo));
-    a = exchange_of(lo, n);
+    if (!overlaps || lo->num_under_way == GNTI_UNDER_WAY)
+        GNT_TRY(gnti_lower_end_exchanges(lo));
+    a = exchange_of(lo, n, lo->num_under_way);
     GNT_TRY(add_exchange(lo, n, overlaps ? GNTI_INSTR_EXCHANGE_START : GNTI_INSTR_EXCHANGE, &a));
-    lo->under_way = overlaps ? n : NULL;
+    if (overlaps)
+        lo->under_way[lo->num_under_way++] = lo->list[lo->count - 1];
 done:
     return st;
 }
 
-gnt_status gnti_lower_end_exchange(gnti_lowering *lo)
+gnt_status gnti_lower_end_exchanges(gnti_lowering *lo)
 {
     gnt_status st = GNT_OK;
-    const gnti_node *n = lo->under_way;
-    gnti_exchange_args a;
 
-    if (n == NULL)
-        return GNT_OK;
-    lo->under_way = NULL;
-    a = exchange_of(lo, n);
-    GNT_TRY(add_exchange(lo, n, GNTI_INSTR_EXCHANGE_FINISH, &a));
+    for (int32_t i = 0; i < lo->num_under_way; i++)
+        GNT_TRY(add_exchange(lo, lo->under_way[i]->node, GNTI_INSTR_EXCHANGE_FINISH,
+                             &lo->under_way[i]->a.exchange));
+    lo->num_under_way = 0;
 done:
     return st;
 }
@@ -298,30 +297,36 @@ gnt_status gnti_lower_again(gnti_lowering *lo, const gnti_instr *in, const gnt_s
     gnt_status st = GNT_OK;
     gnti_instr *again = NULL;
 
-    GNT_TRY(gnti_lower_new(lo, GNTI_INSTR_SPMM, in->node, &again));
+    GNT_TRY(gnti_lower_new(lo, in->kind, in->node, &again));
     again->alone = true;
     again->plan = plan;
-    again->a.spmm = in->a.spmm; /* its views stay in the first instruction */
+    again->a = in->a; /* its views stay in the first instruction */
     *out = again;
 done:
     return st;
 }
 
-/* Interior rows, a look at the exchange after each piece, the end of the exchange, boundary rows. */
+/* Interior rows, a look at the exchanges after each piece, the end of the exchanges, boundary rows. */
 static gnt_status lower_split(gnti_lowering *lo, gnti_instr *in, const gnti_row_split *s)
 {
     gnt_status st = GNT_OK;
-    const gnti_exchange_args a = exchange_of(lo, lo->under_way);
+    const gnti_instr *start = lo->under_way[0];
+    gnti_exchange_args poll = start->a.exchange;
     gnti_instr *again = NULL;
 
-    in->alone = true;
+    if (lo->num_under_way > 1)
+        poll.behind = &lo->under_way[1]->a.exchange;
+    in->alone = in->interior = true;
     in->plan = s->interior[0];
     for (int i = 1; i < GNTI_INTERIOR_PIECES; i++) {
-        GNT_TRY(add_exchange(lo, lo->under_way, GNTI_INSTR_EXCHANGE_POLL, &a));
+        GNT_TRY(add_exchange(lo, start->node, GNTI_INSTR_EXCHANGE_POLL, &poll));
         GNT_TRY(gnti_lower_again(lo, in, s->interior[i], &again));
+        again->interior = true;
     }
-    GNT_TRY(gnti_lower_end_exchange(lo));
+    GNT_TRY(gnti_lower_end_exchanges(lo));
     GNT_TRY(gnti_lower_again(lo, in, s->boundary, &again));
+    again->alone = false;
+    again->boundary = true;
 done:
     return st;
 }
@@ -336,7 +341,7 @@ gnt_status gnti_lower_product(gnti_lowering *lo, const gnti_node *n, gnti_instr 
         return GNT_OK;
     if (p->parts.strategy == GNTI_STRATEGY_BROADCAST)
         return gnti_lower_broadcast(lo, n, in);
-    if (lo->under_way == NULL)
+    if (lo->num_under_way == 0)
         return GNT_OK;
     return lower_split(
         lo, in,
@@ -359,9 +364,14 @@ static gnt_status start_exchange(const gnti_exchange_args *a)
 
 static gnt_status poll_exchange(const gnti_exchange_args *a)
 {
-    bool arrived;
+    gnt_status st = GNT_OK;
+    bool arrived = true;
 
-    return a->device != NULL ? gnti_device_halo_poll(a->device, &arrived) : gnti_halo_poll(a->halo, &arrived);
+    for (; a != NULL && arrived; a = a->behind)
+        GNT_TRY(a->device != NULL ? gnti_device_halo_poll(a->device, &arrived)
+                                  : gnti_halo_poll(a->halo, &arrived));
+done:
+    return st;
 }
 
 static gnt_status finish_exchange(const gnti_exchange_args *a)

@@ -59,9 +59,10 @@ typedef struct gnti_program_parts {
     int64_t widest_group, num_results; /* floats */
     int64_t widest_norm;               /* doubles of a batch norm's sums */
 
-    const gnti_part *part;            /* bound; the rest follows from it */
-    gnti_halo *halo[2];               /* [1] may be [0] */
-    gnti_device_halo *device_halo[2]; /* of rows in a device's memory, else NULL; [1] may be [0] */
+    const gnti_part *part; /* bound; the rest follows from it */
+    /* By direction, [1] may be [0], and how many are under way meanwhile; more than one where the program has such. */
+    gnti_halo *halo[2][GNTI_UNDER_WAY];
+    gnti_device_halo *device_halo[2][GNTI_UNDER_WAY]; /* of rows in a device's memory, else NULL */
     gnti_tree_roots *roots;
     gnti_tree_sum *tree;
     int32_t num_roots, num_extra;
@@ -75,7 +76,7 @@ typedef struct gnti_program_parts {
     int32_t num_tiles;
     gnt_buffer *stage[2];
     gnti_exchange *under_way[2];
-    int64_t interior_arcs[2];
+    bool *overlaps; /* per node: an exchange that goes under the interior rows of the product behind it */
     gnti_row_split split[2], masked_split; /* plans of overlap */
     int64_t *arc_ids;                      /* of own rows and halo rows of the transpose; NULL: not needed */
     gnti_text note;                        /* strategy and why */
@@ -100,7 +101,7 @@ gnt_status gnti_make_split(gnti_program *p, const gnti_graph *g, const gnti_halo
                            gnti_row_split *out);
 
 /* ---- device_parts.c: rows and sums of a device whose memory the host does not see ------------------------------------- */
-gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest);
+gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest, int32_t slot);
 void gnti_device_halo_unbind(gnti_program *p);
 /* Whether sums over ranks are added by the group, in the devices' memory. */
 bool gnti_device_sums_by_group(const gnti_program *p);
@@ -115,6 +116,10 @@ gnt_status gnti_bind_overlap(gnti_program *p);
 gnt_status gnti_bind_masked_overlap(gnti_program *p, const gnti_graph *arcs);
 /* Whether the exchange node goes under the product behind it. */
 bool gnti_parts_overlap(const gnti_program *p, const gnti_node *n);
+/* Whether the node reads along arcs and can compute some rows before others. */
+bool gnti_is_product(const gnti_node *n);
+/* How many exchanges come right before node i for its sake; those that are hoisted do not count. */
+int32_t gnti_exchanges_before(const gnti_ir *ir, int64_t i);
 
 /* ---- broadcast.c ---------------------------------------------------------------------------------------------------- */
 gnt_status gnti_bind_broadcast(gnti_program *p);
@@ -147,7 +152,7 @@ int64_t gnti_lower_total_rows(const gnti_lowering *lo);
 bool gnti_lower_has_parts(const gnti_lowering *lo);
 /* x of a product along arcs: own rows and halo rows. */
 gnt_mat_view gnti_lower_gathered(const gnti_lowering *lo, int32_t value);
-/* A product along arcs: at once, or interior rows, the end of the exchange under way, boundary rows; or rank by rank. The
+/* A product along arcs: at once, or interior rows, the end of the exchanges under way, boundary rows; or rank by rank. The
  * instruction is the last one made, whole; the others are copies of it. */
 gnt_status gnti_lower_product(gnti_lowering *lo, const gnti_node *n, gnti_instr *in);
 /* Address of a view's first element. */
@@ -155,8 +160,8 @@ void *gnti_lower_host(const gnt_mat_view *v);
 /* One more of a product's instructions, with another plan. */
 gnt_status gnti_lower_again(gnti_lowering *lo, const gnti_instr *in, const gnt_spmm_plan *plan,
                             gnti_instr **out);
-/* Ends an exchange under way that no product has ended. */
-gnt_status gnti_lower_end_exchange(gnti_lowering *lo);
+/* Ends exchanges under way that no product has ended. */
+gnt_status gnti_lower_end_exchanges(gnti_lowering *lo);
 
 /* ---- explain_parts.c ------------------------------------------------------------------------------------------------ */
 void gnti_explain_parts_text(const gnti_program *p, gnti_text *t);

@@ -3,8 +3,9 @@
  * follow costs (dist/link_cost.h) once the part is known.
  *
  * The strategy must be the same on every rank, so it follows from the largest halo of all. A broadcast adds up the terms of a
- * row rank by rank, which is another rounding than that of the row at once: at bitwise halo is taken. Overlap moves no bit, so
- * each rank decides alone.
+ * row rank by rank, which is another rounding than that of the row at once: at bitwise halo is taken. Overlap moves no bit; the
+ * ranks decide together all the same, by the rank that would gain most and the one that would pay most, for a step takes as
+ * long as its slowest rank.
  */
 #include "dist/link_cost.h"
 #include "kernels/cost.h"
@@ -54,6 +55,21 @@ done:
 
 /* ---- overlap -------------------------------------------------------------------------------------------------------- */
 
+bool gnti_is_product(const gnti_node *n)
+{
+    return n->op == GNTI_IR_AGGREGATE || n->op == GNTI_IR_MAX_GRAD || n->op == GNTI_IR_ATTEND ||
+           n->op == GNTI_IR_ATTEND_COLUMNS;
+}
+
+int32_t gnti_exchanges_before(const gnti_ir *ir, int64_t i)
+{
+    int32_t count = 0;
+
+    while (--i >= 0 && ir->nodes[i].op == GNTI_IR_EXCHANGE)
+        count += !ir->nodes[i].hoisted;
+    return count;
+}
+
 static int64_t arcs_of_rows(const gnti_graph *g, const int32_t *rows, int64_t count)
 {
     int64_t arcs = 0;
@@ -63,56 +79,137 @@ static int64_t arcs_of_rows(const gnti_graph *g, const int32_t *rows, int64_t co
     return arcs;
 }
 
-/* Seconds that the exchange of so wide rows takes, and those of the interior rows meanwhile. */
-static void predict(const gnti_program *p, int dir, int64_t floats, double *transfer, double *interior)
+static int64_t floats_of(const gnti_program *p, int32_t value)
+{
+    const gnti_value *v = &p->ir.values[value];
+
+    return v->width * (v->shared ? 1 : p->ir.num_members);
+}
+
+/* Seconds that the exchanges before product i take. */
+static double transfer_seconds(const gnti_program *p, int64_t i)
 {
     const gnti_program_parts *q = &p->parts;
-    const gnti_halo_plan *plan = dir == GNTI_FORWARD ? q->part->forward : q->part->backward;
-    const gnti_graph *g = dir == GNTI_FORWARD ? q->part->op->forward : q->part->op->transposed;
-    const gnti_cost_device dev = gnti_cost_device_default(p->ctx->num_threads);
     const gnti_link link = gnti_cost_link(q->dist.comm);
+    double seconds = 0.0;
 
-    *transfer = gnti_cost_halo_seconds(&link, plan->num_peers, plan->num_halo, floats * 4);
-    *interior = gnti_cost_spmm(&dev, plan->num_interior, plan->num_own, q->interior_arcs[dir], floats,
-                               g->weights != NULL, sizeof(float))
-                    .seconds;
+    while (--i >= 0 && p->ir.nodes[i].op == GNTI_IR_EXCHANGE) {
+        const gnti_node *n = &p->ir.nodes[i];
+        const gnti_halo_plan *plan = n->transposed ? q->part->backward : q->part->forward;
+
+        if (!n->hoisted)
+            seconds += gnti_cost_halo_seconds(&link, plan->num_peers, plan->num_halo,
+                                              floats_of(p, n->in[0]) * (int64_t)sizeof(float));
+    }
+    return seconds;
 }
 
-/* What a chain loses with its product: its rows are written and read once more, from the cache where they fit. */
-static double chain_loss(const gnti_program *p, const gnti_node *product, int64_t floats)
+/* Seconds of the product's interior rows. */
+static double interior_seconds(const gnti_program *p, const gnti_node *n, const gnti_cost_device *dev)
 {
-    const gnti_cost_device dev = gnti_cost_device_default(p->ctx->num_threads);
-    const double bytes = (double)p->parts.part->num_own * (double)(floats * 4);
+    const gnti_part *part = p->parts.part;
+    const gnti_halo_plan *plan = n->transposed ? part->backward : part->forward;
+    const gnti_graph *g = n->transposed ? part->op->transposed : part->op->forward;
+    const int64_t arcs = arcs_of_rows(g, plan->interior, plan->num_interior);
+    const int64_t floats = floats_of(p, n->in[0]);
 
-    if (product->chain == 0)
+    if (n->op == GNTI_IR_ATTEND || n->op == GNTI_IR_ATTEND_COLUMNS) {
+        const int64_t scores = floats_of(p, n->in[1]); /* 4 a head backward */
+        const bool backward = n->op == GNTI_IR_ATTEND_COLUMNS;
+
+        return gnti_cost_attend(dev, plan->num_interior, plan->num_own, arcs, floats,
+                                backward ? scores / 4 : scores, backward)
+            .seconds;
+    }
+    return gnti_cost_spmm(dev, plan->num_interior, plan->num_own, arcs, floats, g->weights != NULL,
+                          sizeof(float))
+        .seconds;
+}
+
+/* Interior rows that share a block with boundary rows: a chain does not take them along. */
+static int64_t loose_rows(const gnti_halo_plan *plan)
+{
+    int64_t loose = 0;
+
+    for (int64_t i = 0, n; i < plan->num_interior; i += n) {
+        const int64_t first = plan->interior[i] / GNTI_TREE_ROWS * GNTI_TREE_ROWS;
+        const int64_t rows = gnti_min_i64(GNTI_TREE_ROWS, plan->num_own - first);
+
+        for (n = 1; i + n < plan->num_interior && plan->interior[i + n] < first + rows; n++)
+            continue;
+        loose += n < rows ? n : 0;
+    }
+    return loose;
+}
+
+/* What a chain loses: interior rows that it does not take along are written and read once more, from the cache where they
+ * fit. Ahead of a sum over rows it takes none. */
+static double chain_loss(const gnti_program *p, int64_t i, const gnti_cost_device *dev)
+{
+    const gnti_node *n = &p->ir.nodes[i];
+    const gnti_halo_plan *plan = n->transposed ? p->parts.part->backward : p->parts.part->forward;
+    const bool before_sum = n->chain != 0 && i + 1 < p->ir.num_nodes && n[1].chain == n->chain &&
+                            gnti_node_row_sums(&p->ir, &n[1]) != 0;
+    const int64_t rows = before_sum ? plan->num_interior : loose_rows(plan);
+    const double bytes = (double)rows * (double)floats_of(p, n->out[0]) * sizeof(float);
+
+    if (n->chain == 0)
         return 0.0;
-    return 2.0 * bytes / (bytes <= dev.cache_bytes ? dev.cache_bytes_rate : dev.memory_bytes);
+    return 2.0 * bytes / (bytes <= dev->cache_bytes ? dev->cache_bytes_rate : dev->memory_bytes);
 }
 
-/* Ranks as threads copy rows with the cores that would compute: without a link of its own nothing is hidden. */
-static bool pays(const gnti_program *p, int dir, const gnti_node *n)
+/* Seconds hidden under the interior rows of product i, and what it costs to compute them apart. Ranks as threads copy rows with
+ * the cores that would compute: without a link of its own nothing is hidden. A virtual clock knows neither caches nor calls. */
+static void weigh(const gnti_program *p, int64_t i, double *gain, double *cost)
 {
-    const gnti_value *v = &p->ir.values[n->in[0]];
+    const gnti_comm *comm = p->parts.dist.comm;
     const gnti_cost_device dev = gnti_cost_device_default(p->ctx->num_threads);
-    const int64_t floats = v->width * (v->shared ? 1 : p->ir.num_members);
-    const double cost = GNTI_INTERIOR_PIECES * dev.call_seconds + chain_loss(p, n + 1, floats);
-    double transfer, interior;
 
-    if (!gnti_cost_link_is_apart(p->parts.dist.comm))
-        return false;
-    predict(p, dir, floats, &transfer, &interior);
-    return (transfer < interior ? transfer : interior) > cost;
+    *gain = *cost = 0.0;
+    if (gnti_cost_link_is_apart(comm)) {
+        const double transfer = transfer_seconds(p, i), interior = interior_seconds(p, &p->ir.nodes[i], &dev);
+
+        *gain = transfer < interior ? transfer : interior;
+    }
+    if (comm->virtual_seconds == NULL)
+        *cost = GNTI_INTERIOR_PIECES * dev.call_seconds + chain_loss(p, i, &dev);
+}
+
+/* Marks the exchanges before products that they go under; answers how many. */
+static gnt_status choose_overlap(gnti_program *p, int64_t *out_count)
+{
+    gnt_status st = GNT_OK;
+    gnti_program_parts *q = &p->parts;
+    double *weighed = NULL; /* gain and cost of each node */
+
+    GNT_TRY(gnti_calloc_array(&q->overlaps, p->ir.num_nodes + 1));
+    GNT_TRY(gnti_calloc_array(&weighed, 2 * p->ir.num_nodes + 1));
+    for (int64_t i = 0; i < p->ir.num_nodes; i++)
+        if (gnti_is_product(&p->ir.nodes[i]) && !p->ir.nodes[i].hoisted &&
+            gnti_exchanges_before(&p->ir, i) > 0)
+            weigh(p, i, &weighed[2 * i], &weighed[2 * i + 1]);
+    GNT_TRY(gnti_comm_all_reduce(q->dist.comm, &(gnti_all_reduce_args){ .data = weighed,
+                                                                        .count = 2 * p->ir.num_nodes,
+                                                                        .dtype = GNT_F64,
+                                                                        .op = GNTI_COMM_MAX }));
+    for (int64_t i = 0; i < p->ir.num_nodes; i++) {
+        const bool wanted = weighed[2 * i] > weighed[2 * i + 1] || q->dist.always_overlap;
+
+        if (!gnti_is_product(&p->ir.nodes[i]) || p->ir.nodes[i].hoisted || !wanted)
+            continue;
+        for (int64_t k = i - 1; k >= 0 && p->ir.nodes[k].op == GNTI_IR_EXCHANGE; k--) {
+            q->overlaps[k] = !p->ir.nodes[k].hoisted;
+            *out_count += q->overlaps[k];
+        }
+    }
+done:
+    gnti_free(weighed);
+    return st;
 }
 
 bool gnti_parts_overlap(const gnti_program *p, const gnti_node *n)
 {
-    const gnti_program_parts *q = &p->parts;
-
-    if (!gnti_pass_is_on(p, GNTI_OVERLAP) || n->hoisted || q->part == NULL ||
-        q->strategy == GNTI_STRATEGY_BROADCAST || n + 1 >= p->ir.nodes + p->ir.num_nodes ||
-        (n[1].op != GNTI_IR_AGGREGATE && n[1].op != GNTI_IR_MAX_GRAD))
-        return false;
-    return q->dist.always_overlap || pays(p, n->transposed ? GNTI_BACKWARD : GNTI_FORWARD, n);
+    return p->parts.overlaps != NULL && p->parts.overlaps[n - p->ir.nodes];
 }
 
 gnt_status gnti_bind_overlap(gnti_program *p)
@@ -125,13 +222,10 @@ gnt_status gnti_bind_overlap(gnti_program *p)
     const bool same = plans[0] == plans[1];
     int64_t count = 0;
 
-    for (int dir = 0; dir < 2; dir++)
-        q->interior_arcs[dir] = arcs_of_rows(graphs[dir], plans[dir]->interior, plans[dir]->num_interior);
-    for (int64_t i = 0; i < p->ir.num_nodes; i++)
-        if (p->ir.nodes[i].op == GNTI_IR_EXCHANGE && gnti_parts_overlap(p, &p->ir.nodes[i])) {
-            any[!same && p->ir.nodes[i].transposed] = true;
-            count++;
-        }
+    if (gnti_pass_is_on(p, GNTI_OVERLAP) && q->strategy != GNTI_STRATEGY_BROADCAST)
+        GNT_TRY(choose_overlap(p, &count));
+    for (int64_t i = 0; i < p->ir.num_nodes && count > 0; i++)
+        any[!same && p->ir.nodes[i].transposed] |= q->overlaps[i];
     for (int dir = 0; dir < 2; dir++)
         if (any[dir])
             GNT_TRY(gnti_make_split(p, graphs[dir], plans[dir], &q->split[dir]));

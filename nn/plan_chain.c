@@ -2,7 +2,8 @@
 /* Chains: neighbouring ops on the same rows become one pass over blocks of rows, so that what one writes is still in the
  * cache when the next reads it (aggregate then GEMM; dH, dW and db of a layer). Two parts:
  *   - before memory is laid out, nodes get a chain number; the memory pass then keeps apart in memory what a chain touches;
- *   - after lowering, runs of instructions of one chain become its ops, unless their views would collide after all.
+ *   - after lowering, runs of instructions of one chain become its ops, unless their views would collide after all. Where a
+ *     chain begins with the boundary rows of a product, its interior rows are chains too, which run while halo rows travel.
  */
 #include "nn/program_state.h"
 
@@ -248,21 +249,55 @@ static int64_t chain_end(const gnti_lowering *lo, int64_t first)
     return end;
 }
 
+/* Ops of instructions [first, end) for the run; the first of them is `head`. */
+static void add_ops(gnti_program *p, gnti_chain_run *run, const gnti_instr *head, int64_t first, int64_t end)
+{
+    run->first_op = p->num_chain_ops;
+    run->num_ops = (int32_t)(end - first);
+    for (int64_t k = first; k < end; k++)
+        p->chain_ops[p->num_chain_ops++] = op_of(k == first ? head : p->lowering.list[k]);
+}
+
+/* The runs before the newest that have interior rows of its product become chains with its ops, if any op can go with them. */
+static void take_along(gnti_program *p, int64_t first, int64_t end)
+{
+    gnti_lowering *lo = &p->lowering;
+    gnti_chain_run *late = &p->chains[p->num_chains - 1];
+    const gnt_chain_args args = { &p->chain_ops[late->first_op], late->num_ops, 0, GNT_CHAIN_LATE };
+
+    if (first == 0 || lo->list[first]->kind != GNTI_INSTR_SPMM || !lo->list[first]->boundary)
+        return;
+    late->go = GNT_CHAIN_LATE;
+    for (int64_t i = p->num_chains - 2; i >= 0 && gnti_chain_row_ops(&args) > 1; i--) {
+        const gnti_instr *in = lo->list[p->chains[i].first];
+
+        if (in->node != lo->list[first]->node && !gnti_instr_talks(in))
+            return;
+        if (!in->interior)
+            continue;
+        add_ops(p, &p->chains[i], in, first, end);
+        p->chains[i].go = GNT_CHAIN_EARLY;
+    }
+}
+
 gnt_status gnti_chain_lower(gnti_program *p)
 {
     gnt_status st = GNT_OK;
     gnti_lowering *lo = &p->lowering;
 
-    GNT_TRY(gnti_grow_array(&p->chain_ops, &p->chain_ops_capacity, lo->count + 1));
+    GNT_TRY(
+        gnti_grow_array(&p->chain_ops, &p->chain_ops_capacity, (1 + GNTI_INTERIOR_PIECES) * (lo->count + 1)));
     GNT_TRY(gnti_grow_array(&p->chains, &p->chains_capacity, lo->count + 1));
-    p->num_chains = 0;
+    p->num_chains = p->num_chain_ops = 0;
     for (int64_t i = p->num_hoist_instrs; i < lo->count;) {
         const int64_t end = chain_end(lo, i);
+        gnti_chain_run *run = &p->chains[p->num_chains++];
 
-        for (int64_t k = i; k < end; k++)
-            if (end > i + 1)
-                p->chain_ops[k] = op_of(lo->list[k]);
-        p->chains[p->num_chains++] = (gnti_chain_run){ i, end };
+        *run = (gnti_chain_run){ .first = i, .end = end };
+        if (end > i + 1) {
+            add_ops(p, run, lo->list[i], i, end);
+            take_along(p, i, end);
+        }
         i = end;
     }
 done:
@@ -273,9 +308,9 @@ gnt_status gnti_chain_execute(gnti_program *p, const gnti_chain_run *run)
 {
     gnt_chain_args args;
 
-    if (run->end == run->first + 1)
+    if (run->num_ops == 0)
         return gnti_instr_run(p->stream, p->lowering.list[run->first]);
-    args = (gnt_chain_args){ &p->chain_ops[run->first], (int32_t)(run->end - run->first),
-                             rows_of(p->lowering.list[run->first]) };
+    args = (gnt_chain_args){ &p->chain_ops[run->first_op], run->num_ops,
+                             rows_of(p->lowering.list[run->first]), run->go };
     return gnti_chain(p->stream, &args);
 }

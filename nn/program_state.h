@@ -66,9 +66,12 @@ typedef struct gnti_workspace {
     int32_t num_users;
 } gnti_workspace;
 
-/* Instructions [first, end) as one chain, or one instruction alone. */
+/* Instructions [first, end) as one chain, or one instruction alone; interior rows take the ops behind their product along. */
 typedef struct gnti_chain_run {
     int64_t first, end;
+    int64_t first_op; /* of the chain's ops */
+    int32_t num_ops;  /* 0: no chain */
+    gnt_chain_go go;
 } gnti_chain_run;
 
 /* A step as one launch (plan_capture.c). */
@@ -80,8 +83,9 @@ typedef struct gnti_captured {
 
 struct gnti_lowering {
     gnti_program *p;
-    const gnti_node *under_way; /* exchange that a product will end */
-    gnti_instr **list;          /* slots are kept */
+    const gnti_instr *under_way[GNTI_UNDER_WAY]; /* starts of exchanges that a product will end */
+    int32_t num_under_way;
+    gnti_instr **list; /* slots are kept */
     int64_t count, capacity;
 };
 
@@ -142,9 +146,9 @@ struct gnti_program {
     int64_t num_hoist_instrs; /* the first ones run when bound */
     double *node_seconds;     /* per node, while timing is on; NULL: off */
     int64_t timed_runs;
-    gnt_chain_op *chain_ops; /* per instruction */
+    gnt_chain_op *chain_ops; /* (num_chain_ops) */
     gnti_chain_run *chains;  /* (num_chains) what a run executes, in order */
-    int64_t num_chains, chain_ops_capacity, chains_capacity;
+    int64_t num_chains, num_chain_ops, chain_ops_capacity, chains_capacity;
 };
 
 /* ---- passes: program in, program out --------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ typedef struct pass {
     gnti_program *p;
     int64_t step;
     bool in_stretch;
-    double started[3]; /* transfers under way: the exchange, broadcasts of even and odd ranks */
+    double started[GNTI_UNDER_WAY + 2]; /* transfers under way: exchanges, broadcasts of even and odd ranks */
 } pass;
 
 static double now(const gnti_program *p)
@@ -41,12 +41,12 @@ static void note_op(const pass *s, const gnti_chain_run *run, double begin)
 {
     const gnti_node *n = s->p->lowering.list[run->first]->node;
     const char *name = n->custom != NULL ? n->custom->name : gnti_op_get_info(n->op)->name;
-    char text[32];
+    char text[40];
 
-    if (run->end == run->first + 1)
+    if (run->num_ops == 0)
         snprintf(text, sizeof text, "%.20s", name);
     else
-        snprintf(text, sizeof text, "%.20s +%d", name, (int)(run->end - run->first - 1));
+        snprintf(text, sizeof text, "%.20s +%d", name, (int)run->num_ops - 1);
     gnti_trace_add(s->p->parts.dist.trace, GNTI_TRACE_OP, text, n->layer, s->step, begin, now(s->p));
 }
 
@@ -55,7 +55,9 @@ static void note_talk(pass *s, const gnti_instr *in, double begin)
     gnti_trace *trace = s->p->parts.dist.trace;
     const double end = now(s->p);
     const bool broadcast = in->kind == GNTI_INSTR_BROADCAST_START || in->kind == GNTI_INSTR_BROADCAST_FINISH;
-    const int slot = broadcast ? 1 + in->a.broadcast.root % 2 : 0;
+    const int slot = in->kind == GNTI_INSTR_SUM_RANKS ? 0
+                     : broadcast                      ? GNTI_UNDER_WAY + in->a.broadcast.root % 2
+                                                      : in->a.exchange.slot;
     const char *name = in->kind == GNTI_INSTR_SUM_RANKS ? "sum-ranks" : broadcast ? "broadcast" : "exchange";
 
     if (in->kind == GNTI_INSTR_EXCHANGE_START || in->kind == GNTI_INSTR_BROADCAST_START) {

@@ -5,7 +5,8 @@
  * The ops are the ordinary ones, called on views of the block's rows and on a serial stream of the thread's own. A sum over
  * rows writes the block's part into a stack of partial sums; after block i of a group as many are merged as i + 1 has
  * trailing zero bits, which is the fixed tree. The groups' roots are added by the same rule, so neither the number of
- * threads nor the grouping changes a bit.
+ * threads nor the grouping changes a bit. Of a chain in several goes a block does its row ops in the go that has the last of
+ * its rows, and all sums belong to the late one.
  */
 #include "base/alloc.h"
 #include "kernels/cpu/cpu_epilogue.h"
@@ -26,6 +27,7 @@ typedef struct chain {
     const gnt_chain_args *args;
     const cpu_kernels *kernels;
     cpu_chain_team *team;
+    int32_t row_ops; /* of a chain in several goes, else 0 */
     int64_t num_blocks, group_blocks, num_groups;
     int32_t levels;           /* group_blocks = 2^levels */
     int64_t sum_floats;       /* of all sums of the chain, each rounded up to 16 floats */
@@ -186,16 +188,34 @@ static gnt_status reduce_block(gnt_stream *s, const gnt_reduce_args *r, int64_t 
     return cpu_reduce(s, &a);
 }
 
-/* All ops on one block; the parts of sums go to `parts`. */
+static int64_t rows_of_block(const gnt_chain_args *a, int64_t block)
+{
+    return gnti_min_i64(GNTI_TREE_ROWS, a->num_rows - block * GNTI_TREE_ROWS);
+}
+
+/* Whether a block does its row ops in this go: all its rows, or the last of them, are listed. */
+static bool has_row_ops(const gnt_chain_args *a, int64_t block)
+{
+    const int64_t first = block * GNTI_TREE_ROWS, rows = rows_of_block(a, block);
+    const int64_t listed =
+        cpu_spmm_place(a->ops[0].plan, first + rows) - cpu_spmm_place(a->ops[0].plan, first);
+
+    return a->go == GNT_CHAIN_EARLY ? listed == rows : listed > 0;
+}
+
+/* All ops of this go on one block; the parts of sums go to `parts`. */
 static gnt_status run_block(const chain *c, gnt_stream *s, int64_t block, float *parts)
 {
     gnt_status st = GNT_OK;
-    const int64_t first = block * GNTI_TREE_ROWS, left = c->args->num_rows - first;
-    const int64_t rows = gnti_min_i64(GNTI_TREE_ROWS, left);
+    const int64_t first = block * GNTI_TREE_ROWS, rows = rows_of_block(c->args, block);
+    const bool row_ops = c->row_ops > 1 && has_row_ops(c->args, block);
+    const int32_t num_ops = c->args->go == GNT_CHAIN_EARLY ? c->row_ops : c->args->num_ops;
 
-    for (int32_t i = 0; i < c->args->num_ops; i++) {
+    for (int32_t i = 0; i < num_ops; i++) {
         const gnt_chain_op *op = &c->args->ops[i];
 
+        if (i > 0 && i < c->row_ops && !row_ops)
+            continue;
         if (op->kind == GNTI_OP_GEMM)
             GNT_TRY(gemm_block(s, op->a.gemm, first, rows, parts));
         else if (op->kind == GNTI_OP_MAP)
@@ -283,7 +303,9 @@ static bool is_cuttable(const gnt_chain_args *a)
     for (int32_t i = 0; i < a->num_ops; i++) {
         const gnt_chain_op *op = &a->ops[i];
 
-        if (op->kind == GNTI_OP_SPMM && (!cpu_spmm_is_fast(op->a.spmm) || op->plan->head.args.rows != NULL))
+        if (op->kind == GNTI_OP_SPMM &&
+            (!cpu_spmm_is_fast(op->a.spmm) ||
+             (op->plan->head.args.rows != NULL && (i > 0 || a->go == GNT_CHAIN_WHOLE))))
             return false;
         if (op->kind == GNTI_OP_MAP && op->a.map->arc_rows != NULL)
             return false;
@@ -297,14 +319,42 @@ static bool is_cuttable(const gnt_chain_args *a)
     return true;
 }
 
+/* A row op, on runs of blocks that have it in this go. */
+static gnt_status run_rows(gnt_stream *s, const gnt_chain_args *a, const gnt_chain_op *op)
+{
+    gnt_status st = GNT_OK;
+    const int64_t num_blocks = gnti_ceil_div(a->num_rows, GNTI_TREE_ROWS);
+
+    for (int64_t b = 0, n; b < num_blocks; b += n + 1) {
+        const int64_t first = b * GNTI_TREE_ROWS;
+        int64_t rows;
+
+        for (n = 0; b + n < num_blocks && has_row_ops(a, b + n); n++)
+            continue;
+        rows = gnti_min_i64(n * GNTI_TREE_ROWS, a->num_rows - first);
+        if (n == 0)
+            continue;
+        if (op->kind == GNTI_OP_GEMM)
+            GNT_TRY(gemm_block(s, op->a.gemm, first, rows, NULL));
+        else
+            GNT_TRY(map_block(s, op->a.map, first, rows));
+    }
+done:
+    return st;
+}
+
 static gnt_status run_whole(gnt_stream *s, const gnt_chain_args *a)
 {
     gnt_status st = GNT_OK;
+    const int32_t row_ops = a->go == GNT_CHAIN_WHOLE ? 0 : gnti_chain_row_ops(a);
+    const int32_t num_ops = a->go == GNT_CHAIN_EARLY ? row_ops : a->num_ops;
 
-    for (int32_t i = 0; i < a->num_ops; i++) {
+    for (int32_t i = 0; i < num_ops; i++) {
         const gnt_chain_op *op = &a->ops[i];
 
-        if (op->kind == GNTI_OP_GEMM)
+        if (i > 0 && i < row_ops)
+            GNT_TRY(run_rows(s, a, op));
+        else if (op->kind == GNTI_OP_GEMM)
             GNT_TRY(cpu_gemm(s, op->a.gemm));
         else if (op->kind == GNTI_OP_SPMM)
             GNT_TRY(cpu_spmm(s, op->plan, op->a.spmm));
@@ -332,7 +382,8 @@ static gnt_status lay_out(gnt_stream *s, chain *c)
         c->levels++;
     }
     c->num_groups = gnti_ceil_div(c->num_blocks, c->group_blocks);
-    for (int32_t i = 0; i < c->args->num_ops; i++)
+    c->row_ops = c->args->go == GNT_CHAIN_WHOLE ? 0 : gnti_chain_row_ops(c->args);
+    for (int32_t i = 0; i < c->args->num_ops && c->args->go != GNT_CHAIN_EARLY; i++)
         c->sum_floats += is_sum(&c->args->ops[i]) ? floats_of_sum(&c->args->ops[i]) : 0;
     GNT_TRY(gnti_mul_size((size_t)c->sum_floats * sizeof(float),
                           (size_t)(c->num_groups + threads * (c->levels + 1)), &bytes));
@@ -405,7 +456,9 @@ gnt_status cpu_chain(gnt_stream *s, const gnt_chain_args *a)
         end = i + 1;
         while (end < a->num_ops && !is_alone(&a->ops[i]) && !is_alone(&a->ops[end]))
             end++;
-        GNT_TRY(run_part(s, &(gnt_chain_args){ a->ops + i, end - i, a->num_rows }));
+        if (i == 0 || a->go != GNT_CHAIN_EARLY)
+            GNT_TRY(run_part(
+                s, &(gnt_chain_args){ a->ops + i, end - i, a->num_rows, i == 0 ? a->go : GNT_CHAIN_WHOLE }));
     }
 done:
     return st;

@@ -311,13 +311,31 @@ static void run_alone(cpu_spmm_product *p, int64_t first, int64_t end)
     }
 }
 
+int64_t cpu_spmm_place(const gnt_spmm_plan *plan, int64_t row)
+{
+    const gnt_spmm_plan_args *g = &plan->head.args;
+    int64_t low = 0, high = g->num_listed;
+
+    if (g->rows == NULL)
+        return row;
+    while (low < high) {
+        const int64_t mid = low + (high - low) / 2;
+
+        if (g->rows[mid] < row)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a, int64_t first,
                     int64_t end)
 {
     cpu_spmm_product p = product_of(dev, plan, a);
 
     p.tile = CPU_SPMM_MAX_TILE;
-    run_alone(&p, first, end);
+    run_alone(&p, cpu_spmm_place(plan, first), cpu_spmm_place(plan, end));
 }
 
 static gnt_status product_by_blocks(gnt_stream *s, const cpu_spmm_product *p)

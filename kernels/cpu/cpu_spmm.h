@@ -128,10 +128,14 @@ gnt_status cpu_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_pl
 gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
 void cpu_spmm_plan_free(gnt_spmm_plan *p);
 
-/* Whether the row kernels take a call; and rows [first, end) of one that they take, by the calling thread alone. */
+/* Whether the row kernels take a call; and rows [first, end) of one that they take, or those of them that the plan lists, by the
+ * calling thread alone. */
 bool cpu_spmm_is_fast(const gnt_spmm_args *a);
 void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *p, const gnt_spmm_args *a, int64_t first,
                     int64_t end);
+
+/* The first place of the plan whose row is not below `row`. */
+int64_t cpu_spmm_place(const gnt_spmm_plan *p, int64_t row);
 
 /* Every case that the row kernels do not take: largest term, bfloat16, scales with a stride. */
 void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cases of chains: the backward pass of a layer (aggregate, two weight gradients, a gated product, a bias gradient) and a
  * forward one with dropout, as one chain, beside the oracle's ops one after another; and bit by bit beside the tested
- * backend's own ops one after another. Few rows, which go op by op, rows around the ends of blocks of 1024, several groups of blocks, a row of 5000 entries.
+ * backend's own ops one after another; and the same bits in three goes, two with rows that are ready and one with the rest. Few rows, which go op by op, rows around the ends of blocks of 1024, several groups of blocks, a row of 5000 entries.
  */
 #include "cases.h"
 
@@ -139,6 +139,73 @@ static void run_alone(gnt_stream *s, const ops *o)
     gnt_assert_ok(gnti_map(s, &o->map));
 }
 
+/* ---- in several goes ----------------------------------------------------------------------------------------------- */
+
+enum { NUM_GOES = 3 };
+
+/* Which go row r belongs to: block 0 late, every third block early as a whole, the others mixed. */
+static int go_of(int64_t r, int64_t rows)
+{
+    const int64_t block = r / GNTI_TREE_ROWS, half = rows / 2 / GNTI_TREE_ROWS;
+
+    if (block == 0 || (block % 3 != 1 && r % 5 == 0))
+        return 2;
+    return block >= half;
+}
+
+static gnt_spmm_plan *list_plan(gnt_stream *s, const case_graph *g, int go, int32_t *list)
+{
+    gnt_spmm_plan *plan = NULL;
+    gnt_spmm_plan_args args = { .num_rows = g->num_rows,
+                                .num_cols = g->num_cols,
+                                .num_arcs = g->num_arcs,
+                                .offsets = g->offsets,
+                                .columns = g->columns,
+                                .end_row = g->num_rows,
+                                .rows = list,
+                                .max_width = 64 };
+
+    for (int64_t r = 0; r < g->num_rows; r++)
+        if (go_of(r, g->num_rows) == go)
+            list[args.num_listed++] = (int32_t)r;
+    gnt_assert_ok(gnti_spmm_plan_create(s, &args, &plan));
+    return plan;
+}
+
+/* Product, row ops, sums: in three goes, from results that are no numbers. */
+static void run_goes(case_env *env, world *w, bool with_ids)
+{
+    static const int order[] = { 1, 3, 6, 2, 4, 5 };
+    enum { NUM = sizeof order / sizeof order[0] };
+    static const gnt_chain_go go[NUM_GOES] = { GNT_CHAIN_EARLY, GNT_CHAIN_EARLY, GNT_CHAIN_LATE };
+    const case_tensor *written[] = { &w->t, &w->dh, &w->sum, &w->dw1, &w->dw2, &w->db };
+    gnt_spmm_plan *plan[NUM_GOES];
+    int32_t *list[NUM_GOES];
+    gnt_chain_op split[NUM];
+    ops o;
+
+    make_ops(w, 0, with_ids, &o);
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+        gnt_buffer *buf = written[i]->view[0].buf;
+
+        memset(gnt_buffer_host(buf), 0xff, ((const gnti_buffer_head *)buf)->bytes);
+    }
+    for (int i = 0; i < NUM; i++)
+        split[i] = o.list[order[i]];
+    for (int i = 0; i < NUM_GOES; i++) {
+        gnt_assert_ok(gnti_alloc_array(&list[i], w->graph.num_rows + 1));
+        plan[i] = list_plan(env->stream[0], &w->graph, i, list[i]);
+    }
+    for (int i = 0; i < NUM_GOES; i++) {
+        split[0].plan = plan[i];
+        gnt_assert_ok(gnti_chain(env->stream[0], &(gnt_chain_args){ split, NUM, w->graph.num_rows, go[i] }));
+    }
+    for (int i = 0; i < NUM_GOES; i++) {
+        gnti_spmm_plan_free(&plan[i]);
+        gnti_free(list[i]);
+    }
+}
+
 static void run_case(case_env *env, int64_t rows, case_members mg, bool with_ids)
 {
     world w;
@@ -150,7 +217,7 @@ static void run_case(case_env *env, int64_t rows, case_members mg, bool with_ids
     float *chained[NUM_RESULTS];
 
     for (int side = 0; side < 2; side++) {
-        const gnt_chain_args args = { o.list, NUM_OPS, rows };
+        const gnt_chain_args args = { o.list, NUM_OPS, rows, GNT_CHAIN_WHOLE };
 
         make_ops(&w, side, with_ids, &o);
         gnt_assert_ok(gnti_chain(env->stream[side], &args));
@@ -169,6 +236,15 @@ static void run_case(case_env *env, int64_t rows, case_members mg, bool with_ids
 
         assert_memory_equal(chained[i], alone, (size_t)case_count(results[i]) * sizeof *alone);
         gnti_free(alone);
+    }
+    run_goes(env, &w, with_ids);
+    for (int i = 0; i < NUM_RESULTS; i++) {
+        float *goes = case_values(results[i], 0, NULL);
+
+        if (memcmp(chained[i], goes, (size_t)case_count(results[i]) * sizeof *goes) != 0)
+            fail_msg("chain of %lld rows in several goes, M=%d g=%d: result %d differs", (long long)rows,
+                     (int)mg.members, (int)mg.g, i);
+        gnti_free(goes);
         gnti_free(chained[i]);
     }
     free_world(env, &w);
