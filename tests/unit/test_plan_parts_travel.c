@@ -192,7 +192,7 @@ typedef struct span {
     double begin, end;
     int rank, kind; /* 0: op, 1: wait, 2: transfer */
     int64_t step;
-    bool broadcast, exchange, product;
+    bool broadcast, exchange, product, chain;
 } span;
 
 static const char *text_of(const gnti_json *e, const char *key)
@@ -233,6 +233,7 @@ static int64_t read_trace(const char *text, span **out)
         s->broadcast = strcmp(name, "broadcast") == 0;
         s->exchange = strcmp(name, "exchange") == 0;
         s->product = strncmp(name, "aggregate", 9) == 0;
+        s->chain = strstr(name, " +") != NULL;
         count++;
     }
     gnti_json_free(&root);
@@ -280,75 +281,102 @@ static void test_broadcast_trace(void **state)
     nn_data_free(&d);
 }
 
-/* With a bandwidth at which the interior rows take longer than the exchange, at least 90 % of it is hidden; without overlap
- * none. The pass turns itself on. */
-static void test_hidden(void **state)
+/* A band, cut into ranges: most rows are interior, and most blocks of rows too. */
+static gnti_partition *make_band(int64_t nodes, int64_t degree, nn_data *d)
 {
-    nn_data d;
-    int32_t owner[CHUNKS];
     int32_t *chunk = NULL;
     gnti_partition *partition = NULL;
     gnti_arc_list arcs = { .num_arcs = 0 };
 
-    (void)state;
-    enum { NODES = 4000, DEGREE = 20 };
-    gnt_assert_ok(gnti_alloc_array(&arcs.source, NODES * DEGREE));
-    gnt_assert_ok(gnti_alloc_array(&arcs.target, NODES * DEGREE));
-    for (int64_t i = 0; i < NODES; i++) /* a band: most rows are interior */
-        for (int64_t k = 1; k <= DEGREE; k++)
-            if (i + k < NODES) {
+    gnt_assert_ok(gnti_alloc_array(&arcs.source, nodes * degree));
+    gnt_assert_ok(gnti_alloc_array(&arcs.target, nodes * degree));
+    for (int64_t i = 0; i < nodes; i++)
+        for (int64_t k = 1; k <= degree; k++)
+            if (i + k < nodes) {
                 arcs.source[arcs.num_arcs] = i;
                 arcs.target[arcs.num_arcs++] = i + k;
             }
-    nn_data_from_arcs(&d, NODES, &arcs, true, 16, 4);
-    gnt_test_fill(d.dense, NODES * 16, 3);
-    for (int64_t i = 0; i < NODES; i++)
-        d.weight[i] = 1.0f;
-    gnt_assert_ok(gnti_alloc_array(&chunk, NODES));
-    for (int64_t i = 0; i < NODES; i++)
-        chunk[i] = (int32_t)(i * CHUNKS / NODES);
-    gnt_assert_ok(gnti_partition_from_vector(NODES, CHUNKS, chunk, "range", &partition));
-    parts_owner(0, CHUNKS, 4, false, owner);
-    for (int off = 0; off < 2; off++) {
-        parts_problem p = { .data = &d,
-                            .text = "gcn:64, gcn:64, gcn:64, linear",
-                            .members = 1,
-                            .disabled = off == 1 ? GNTI_PASS_OVERLAP : 0u,
-                            .strategy = GNTI_STRATEGY_HALO,
-                            .link = { 1e-6, 5e7 },
-                            .steps = 4,
-                            .lr = 0.01f,
-                            .context = make_context };
-        parts_result r = { 0 };
-        double exposed = 0.0, transfer = 0.0, all = 0.0;
-        span *s = NULL;
-        int64_t count;
-
-        parts_run(&p, partition, owner, 4, &r);
-        count = read_trace(r.trace, &s);
-        for (int64_t i = 0; i < count; i++) {
-            exposed += s[i].kind == 1 && s[i].exchange ? 1e-6 * (s[i].end - s[i].begin) : 0.0;
-        }
-        for (int i = 0; i < 4; i++) {
-            transfer += r.counters[i].counted.transfer_seconds;
-            all += r.counters[i].counted.exposed_seconds;
-        }
-        transfer -= all - exposed; /* what was exchanged when bound, all of it in the open */
-        print_message("overlap %s: %lld of %lld exchanges, exposed %.1f us of %.1f us\n",
-                      off == 1 ? "off" : "on", (long long)r.counters[0].overlapped,
-                      (long long)r.counters[0].step_exchanges, 1e6 * exposed, 1e6 * transfer);
-        if (off == 0) {
-            assert_int_equal(r.counters[0].overlapped, r.counters[0].step_exchanges);
-            assert_true(exposed <= 0.1 * transfer);
-        } else {
-            assert_true(exposed >= 0.9 * transfer);
-        }
-        gnti_free(s);
-        parts_result_free(&r);
-    }
-    gnti_partition_free(&partition);
+    nn_data_from_arcs(d, nodes, &arcs, true, 16, 4);
+    gnt_test_fill(d->dense, nodes * 16, 3);
+    for (int64_t i = 0; i < nodes; i++)
+        d->weight[i] = 1.0f;
+    gnt_assert_ok(gnti_alloc_array(&chunk, nodes));
+    for (int64_t i = 0; i < nodes; i++)
+        chunk[i] = (int32_t)(i * CHUNKS / nodes);
+    gnt_assert_ok(gnti_partition_from_vector(nodes, CHUNKS, chunk, "range", &partition));
     gnti_free(arcs.source);
     gnti_free(arcs.target);
+    return partition;
+}
+
+/* Microseconds that rank 0 to 3 wait in exchanges, and how many chains lie under transfers. */
+static double read_waits(const char *trace, int64_t *out_chains)
+{
+    span *s = NULL;
+    const int64_t count = read_trace(trace, &s);
+    double exposed = 0.0;
+
+    *out_chains = 0;
+    for (int64_t i = 0; i < count; i++) {
+        exposed += s[i].kind == 1 && s[i].exchange ? s[i].end - s[i].begin : 0.0;
+        for (int64_t k = 0; k < count && s[i].kind == 0 && s[i].chain && s[i].product; k++)
+            if (s[k].rank == s[i].rank && s[k].kind == 2 && s[k].exchange && s[k].begin <= s[i].begin &&
+                s[k].end >= s[i].end) {
+                ++*out_chains;
+                break;
+            }
+    }
+    gnti_free(s);
+    return exposed;
+}
+
+/* With a bandwidth at which the interior rows take longer than the exchange, at least 90 % of it is hidden; without overlap
+ * none. The pass turns itself on however fast the link is, chains go along, and no bit changes. */
+static void test_hidden(void **state)
+{
+    static const char *const texts[] = { "gcn:64, gcn:64, gcn:64, linear", "sage:32, sage:48, sage",
+                                         "sage:32:aggregate=max, sage:aggregate=max",
+                                         "gat:4x8:attn-dropout=0.3, gat:4x8, gat" };
+    static const double bandwidths[] = { 5e7, 3e8, 2e9 };
+    nn_data d;
+    gnti_partition *partition = make_band(20000, 12, &d);
+    int32_t owner[CHUNKS];
+
+    (void)state;
+    parts_owner(0, CHUNKS, 4, false, owner);
+    for (int k = 0; k < 6; k++) {
+        parts_problem p = { .data = &d,
+                            .text = texts[k < 3 ? 0 : k - 2],
+                            .members = 1,
+                            .strategy = GNTI_STRATEGY_HALO,
+                            .link = { 1e-6, bandwidths[k % 3] },
+                            .steps = 3,
+                            .lr = 0.01f,
+                            .context = make_context };
+        parts_result on = { 0 }, off = { 0 };
+        double waited, exposed;
+        int64_t chains, none;
+
+        parts_run(&p, partition, owner, 4, &on);
+        p.disabled = GNTI_PASS_OVERLAP;
+        parts_run(&p, partition, owner, 4, &off);
+        waited = read_waits(on.trace, &chains);
+        exposed = read_waits(off.trace, &none);
+        print_message("'%s' at %g bytes/s: %lld of %lld exchanges, exposed %.1f us of %.1f us, %lld chains\n",
+                      p.text, p.link.bytes_per_second, (long long)on.counters[0].overlapped,
+                      (long long)on.counters[0].step_exchanges, waited, exposed, (long long)chains);
+        assert_true(on.counters[0].step_exchanges > 0);
+        assert_int_equal(on.counters[0].overlapped, on.counters[0].step_exchanges);
+        assert_int_equal(off.counters[0].overlapped, 0);
+        assert_true(exposed > 0.0);
+        assert_true(waited <= 0.1 * exposed);
+        assert_true(k >= 4 || chains > 0);
+        assert_int_equal(none, 0);
+        assert_null(parts_differ(&p, &on, &off, true));
+        parts_result_free(&on);
+        parts_result_free(&off);
+    }
+    gnti_partition_free(&partition);
     nn_data_free(&d);
 }
 
