@@ -272,11 +272,16 @@ static void run_product(const cpu_spmm_product *p)
     }
 }
 
+static bool is_plain(const gnt_spmm_args *a)
+{
+    return a->x.dtype == GNT_F32 && a->y.dtype == GNT_F32 && is_dense_column(a->self) &&
+           is_dense_column(a->src_scale) && is_dense_column(a->arc_weight) &&
+           is_dense_column(a->epilogue.row_scale);
+}
+
 bool cpu_spmm_is_fast(const gnt_spmm_args *a)
 {
-    return a->reduce == GNT_SPMM_SUM && a->arg == NULL && a->x.dtype == GNT_F32 && a->y.dtype == GNT_F32 &&
-           is_dense_column(a->self) && is_dense_column(a->src_scale) && is_dense_column(a->arc_weight) &&
-           is_dense_column(a->epilogue.row_scale);
+    return a->reduce == GNT_SPMM_SUM && a->arg == NULL && is_plain(a);
 }
 
 static cpu_spmm_product product_of(const gnt_device *dev, const gnt_spmm_plan *plan, const gnt_spmm_args *a)
@@ -365,7 +370,10 @@ gnt_status cpu_spmm(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_spmm_arg
     int slot;
 
     if (!cpu_spmm_is_fast(a)) {
-        cpu_spmm_generic(s, plan, a);
+        if (a->reduce != GNT_SPMM_SUM && is_plain(a))
+            cpu_spmm_max(s, rows_of(dev->isa), plan, a);
+        else
+            cpu_spmm_generic(s, plan, a);
         return GNT_OK;
     }
     p = product_of(dev, plan, a);

@@ -44,12 +44,31 @@ typedef struct cpu_spmm_block_job {
 } cpu_spmm_block_job;
 typedef void (*cpu_spmm_block)(const cpu_spmm_block_job *j);
 
+/* Largest terms of one row, or its sum of those that were chosen (gradient): columns [0, width) of a tile. */
+typedef struct cpu_spmm_max_job {
+    int64_t row, begin, end; /* its entries */
+    const int32_t *columns;
+    int64_t num_arcs; /* prefetches stop here */
+    const float *weights, *src_scale;
+    const float *x;
+    int64_t x_stride, width;
+    bool own; /* row `row` of x comes first */
+    float own_factor;
+    const int32_t *chosen; /* gradient: row i of x counts where row i of these is key */
+    int64_t chosen_stride;
+    int32_t key;
+    float *value;    /* room for whole vectors; MAX without a term: 0 */
+    int32_t *winner; /* MAX: columns, or -1 */
+} cpu_spmm_max_job;
+typedef void (*cpu_spmm_max_row)(const cpu_spmm_max_job *j);
+
 /* Kernels of a level: [scaled][vectors - 1][tail], scaled: with weights or src_scale. */
 enum { CPU_SPMM_MAX_VECTORS = 16 };
 typedef struct cpu_spmm_kernels {
     int32_t vector_floats, max_vectors;
     cpu_spmm_rows rows[2][CPU_SPMM_MAX_VECTORS][2];
     cpu_spmm_block block;
+    cpu_spmm_max_row max, max_grad;
 } cpu_spmm_kernels;
 
 extern const cpu_spmm_kernels cpu_spmm_kernels_portable, cpu_spmm_kernels_avx2, cpu_spmm_kernels_avx512;
@@ -137,7 +156,10 @@ void cpu_spmm_range(const gnt_device *dev, const gnt_spmm_plan *p, const gnt_spm
 /* The first place of the plan whose row is not below `row`. */
 int64_t cpu_spmm_place(const gnt_spmm_plan *p, int64_t row);
 
-/* Every case that the row kernels do not take: largest term, bfloat16, scales with a stride. */
+/* Largest terms and their gradient, where their kernels take the call. */
+void cpu_spmm_max(gnt_stream *s, const cpu_spmm_kernels *rows, const gnt_spmm_plan *p,
+                  const gnt_spmm_args *a);
+/* Every case that the row kernels do not take: bfloat16, scales with a stride. */
 void cpu_spmm_generic(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
 
 /* Row number `place` of the plan: of its range, or in its list. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse product for the rare cases: largest term with its source and its gradient, bfloat16 operands, scales with a
- * stride.
+/* The sparse product for the rare cases: bfloat16 operands, scales with a stride; largest terms with such (cpu_spmm_max.c).
  *
  * Plain loops over tiles of 256 columns of one row and member; operands are widened to float32 as they are
  * read. The order of sums is that of the row kernels: entries in order, one accumulator per 4096 of them,

@@ -8,6 +8,11 @@
 
 #include "kernels/cpu/cpu_spmm_block_kernel.h"
 
-const cpu_spmm_kernels cpu_spmm_kernels_portable = {
-    .vector_floats = VF, .max_vectors = 12, .rows = { LEVEL(0), LEVEL(1) }, .block = sum_block
-};
+#include "kernels/cpu/cpu_spmm_max_kernel.h"
+
+const cpu_spmm_kernels cpu_spmm_kernels_portable = { .vector_floats = VF,
+                                                     .max_vectors = 12,
+                                                     .rows = { LEVEL(0), LEVEL(1) },
+                                                     .block = sum_block,
+                                                     .max = max_row,
+                                                     .max_grad = max_grad_row };

@@ -105,6 +105,7 @@ void cases_loss(case_env *env);
 void cases_optimizer(case_env *env);
 void cases_bf16(case_env *env);
 void cases_chain(case_env *env);
+void cases_max(case_env *env);
 void cases_parts(case_env *env);
 
 #endif

@@ -24,6 +24,7 @@ OP_TEST(loss)
 OP_TEST(optimizer)
 OP_TEST(bf16)
 OP_TEST(chain)
+OP_TEST(max)
 OP_TEST(parts)
 
 int main(void)
@@ -33,7 +34,7 @@ int main(void)
         cmocka_unit_test(test_spmm_hubs), cmocka_unit_test(test_spmm_epilogue), cmocka_unit_test(test_norm),
         cmocka_unit_test(test_map),       cmocka_unit_test(test_reduce),        cmocka_unit_test(test_gather),
         cmocka_unit_test(test_loss),      cmocka_unit_test(test_optimizer),     cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_chain),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_chain),     cmocka_unit_test(test_max),           cmocka_unit_test(test_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
