@@ -345,7 +345,7 @@ gnt_status gnti_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args 
     const gnti_plan_head *head = (const gnti_plan_head *)(const void *)p;
 
     GNT_TRY(gnti_check_spmm(s, head, a));
-    if (a->y.rows == 0 || a->y.width == 0)
+    if (head->work_rows == 0 || a->y.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->spmm(s, p, a));
     gnti_count_spmm(s, head, a, gnti_clock_seconds() - start);

@@ -149,7 +149,7 @@ gnt_status gnti_attend(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_atten
     GNT_CHECK(backend->attend != NULL, GNT_ERR_UNSUPPORTED, "attend is not supported by the %s backend",
               backend->name);
     GNT_TRY(check_attend(s, p, a));
-    if (a->out.rows == 0)
+    if (p->work_rows == 0)
         return GNT_OK;
     GNT_TRY(backend->attend(s, plan, a));
     count(s, p, a->out.members * a->out.width, a->out.members * a->heads, false, start);
@@ -169,7 +169,7 @@ gnt_status gnti_attend_backward(gnt_stream *s, const gnt_spmm_plan *plan, const 
               "attend backward is not supported by the %s backend", backend->name);
     GNT_TRY(check_common(s, p, a->heads, a->slope, a->h.width));
     GNT_TRY(a->transposed ? check_by_columns(s, p, a) : check_by_rows(s, p, a));
-    if (p->args.num_rows == 0)
+    if (p->work_rows == 0)
         return GNT_OK;
     GNT_TRY(backend->attend_backward(s, plan, a));
     count(s, p, members * a->h.width, members * a->heads, true, start);
