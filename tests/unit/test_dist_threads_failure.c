@@ -3,6 +3,8 @@
  * within the time limit, with a text that names rank, host, operation and seconds. */
 #include "tests/support/thread_ranks.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -220,6 +222,35 @@ static void test_giving_up_while_bytes_move(void **state)
     }
 }
 
+/* A rank that waits for something else asks now and then. */
+static gnt_status look_only(gnti_comm *comm, void *user)
+{
+    gnt_status st = GNT_OK;
+    const double began = gnti_clock_seconds();
+
+    (void)user;
+    GNT_RANK_CHECK(gnti_comm_check(comm) == GNT_OK);
+    GNT_TRY(gnti_comm_barrier(comm));
+    if (comm->rank == 1)
+        gnti_comm_abort(comm, "loss is NaN in epoch 7");
+    while ((st = gnti_comm_check(comm)) == GNT_OK && gnti_clock_seconds() < began + LONGER)
+        sleep_seconds(0.001);
+done:
+    return st;
+}
+
+static void test_a_look_tells_of_the_end(void **state)
+{
+    gnt_rank_result r[3];
+
+    (void)state;
+    gnt_ranks_run(3, LONGER, look_only, NULL, r);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(r[i].status, GNT_ERR_PEER_LOST);
+        assert_non_null(strstr(r[i].text, "epoch 7"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_a_rank_that_left_is_told_at_once),
         cmocka_unit_test(test_calls_that_differ_end_both),
         cmocka_unit_test(test_giving_up_while_bytes_move),
+        cmocka_unit_test(test_a_look_tells_of_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
