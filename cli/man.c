@@ -103,6 +103,7 @@ void cli_print_man(void)
         "the same\n"
         "line goes on; 130 second interrupt.\n.SH ENVIRONMENT\n.TP\n.B GNNTRAIN_THREADS\nthreads when\n"
         ".B \\-\\-threads\nis not given\n.TP\n.B GNNTRAIN_LOG\nlevels of the log, such as info,dist=debug\n"
+        ".TP\n.B GNNTRAIN_PLUGIN_DIR\nfolder in which plug-ins of devices are looked for first\n"
         ".TP\n.B GNNTRAIN_LIBEXEC\nfolder of part-metis, when it is not where it was installed\n"
         ".TP\n.B NO_COLOR\nno colours on a terminal\n");
 }

@@ -245,7 +245,8 @@ static void lower_name(const char *upper, size_t length, char out[NAME_BYTES])
 
 bool cli_is_library_variable(const char *entry)
 {
-    static const char *const names[] = { "GNNTRAIN_LOG=", "GNNTRAIN_THREADS=", "GNNTRAIN_LIBEXEC=" };
+    static const char *const names[] = { "GNNTRAIN_LOG=", "GNNTRAIN_THREADS=", "GNNTRAIN_LIBEXEC=",
+                                         "GNNTRAIN_PLUGIN_DIR=" };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strncmp(entry, names[i], strlen(names[i])) == 0)

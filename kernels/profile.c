@@ -68,7 +68,7 @@ static gnt_status probe_open(const gnti_device_spec *spec, const gnti_device_con
     if (spec->threads > 0)
         own.num_threads = spec->threads;
     own.memory_limit = 0; /* the probe is small; what a run needs is checked when chunks are placed */
-    GNT_TRY(gnti_device_open(spec->backend, 0, &own, &p->device));
+    GNT_TRY(gnti_device_open_spec(spec, 0, &own, &p->device));
     GNT_TRY(gnti_stream_open(p->device, 0, &p->stream));
     GNT_TRY(gnti_virtual_create(spec, seed, &p->clock));
     GNT_TRY(gnti_buffer_alloc(p->device, sizeof(float) * ROWS * WIDTH, &p->x));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual devices: a CPU device that pretends to be a slower or unequal one, for planning and tests on one machine.
  *
- * text:  kind[:key=value{,key=value}]{;...}, or a number N for N equal ones. "cpu:speed=1;cpu:speed=0.25,mem=512M"
+ * text:  kind[:key=value{,key=value}]{;...}, or a number N for N equal ones. "cpu:speed=1;cpu:speed=0.25,mem=512M". A device that
+ *   is there has a number: kind:N, kind:N-M, each with mem; kinds mix: "NAME:0-3;cpu:threads=8". Without numbers, ranks of one
+ *   kind take its devices in turn (the processor is shared).
  *   speed    of everything, 1 = this machine's share of a rank (default); spmm, gemm: of these kinds alone
  *   mem      bytes with K, M, G (1024): the allocator answers ERR_DEVICE_NOMEM beyond it
  *   clock    wall (default): a slower device is paced, it sleeps after each run for what it would have taken longer;
@@ -20,6 +22,7 @@
 
 typedef struct gnti_device_spec {
     char backend[16];
+    int32_t index;            /* of the back end's list, -1: the next one */
     double speed, spmm, gemm; /* factors; spmm and gemm multiply speed */
     size_t memory;            /* 0: no limit */
     bool virtual_clock;
@@ -33,6 +36,12 @@ typedef struct gnti_device_spec {
 
 /* ERR_USAGE points at the place in the text. NULL, "" and "auto": one device. specs (*out_count), to be freed. */
 gnt_status gnti_device_specs_parse(const char *text, gnti_device_spec **specs, int32_t *out_count);
+
+/* How many devices before this one are of its back end and have no number either. */
+int32_t gnti_device_number(const gnti_device_spec *specs, int32_t device);
+/* Opens the device; one without a number of its own becomes number `number` of its back end. ERR_USAGE beyond what there is. */
+gnt_status gnti_device_open_spec(const gnti_device_spec *spec, int32_t number,
+                                 const gnti_device_config *config, gnt_device **out);
 
 /* What a device has taken: between begin and end the counters of its streams are charged (virtual), or the wall time is
  * stretched by sleeping (paced), or simply measured. */

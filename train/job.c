@@ -125,6 +125,7 @@ gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **
     gnt_status st = GNT_OK;
     const gnti_device_spec *spec = &job->place.specs[rank];
     gnti_device_config config;
+    int32_t number;
 
     *owns =
         job->place.size > 1 || spec->memory > 0 || spec->threads > 0 || strcmp(spec->backend, "auto") != 0;
@@ -133,7 +134,9 @@ gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **
         return GNT_OK;
     }
     GNT_TRY(gnti_job_device_config(job, rank, &config));
-    GNT_TRY(gnti_device_open(spec->backend, 0, &config, out));
+    number = job->processes->size > 1 ? gnti_context_launch(job->ctx)->local_rank
+                                      : gnti_device_number(job->place.specs, rank);
+    GNT_TRY(gnti_device_open_spec(spec, number, &config, out));
 done:
     return st;
 }
