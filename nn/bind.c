@@ -437,7 +437,9 @@ gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
     GNT_CHECK(
         p->loss.weight != NULL && (c->kind == GNT_LOSS_SOFTMAX ? p->loss.labels : p->loss.target) != NULL,
         GNT_ERR_ARG, "the loss lacks %s", p->loss.weight == NULL ? "the rows' weights" : "labels or targets");
-    GNT_TRY(gnti_bind_loss_rows(p, batch->weight != NULL ? batch->weight : gnt_buffer_host(p->loss.weight)));
+    if (batch->weight != NULL)
+        p->loss.host_weight = batch->weight;
+    GNT_TRY(gnti_bind_loss_rows(p, p->loss.host_weight));
     GNT_CHECK(c->num_class_weights == 0 || p->loss.class_weight != NULL, GNT_ERR_ARG,
               "the loss lacks its class weights");
 done:

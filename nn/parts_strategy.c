@@ -30,10 +30,12 @@ gnt_status gnti_choose_strategy(gnti_program *p)
     const gnti_strategy wanted = q->dist.strategy;
     const int32_t ranks = q->dist.comm->size;
     int64_t halo = gnti_max_i64(q->part->forward->num_halo, q->part->backward->num_halo);
+    int64_t apart = !gnti_device_in_host_memory(p->dev);
 
     gnti_text_free(&q->note);
     q->strategy = GNTI_STRATEGY_HALO;
     GNT_TRY(gnti_parts_max(p, &halo));
+    GNT_TRY(gnti_parts_max(p, &apart));
     gnti_text_printf(&q->note, "largest halo %lld of %lld rows", (long long)halo,
                      (long long)q->part->num_nodes);
     if (wanted == GNTI_STRATEGY_HALO ||
@@ -41,8 +43,8 @@ gnt_status gnti_choose_strategy(gnti_program *p)
         gnti_text_append(&q->note, "");
     else if (gnti_context_determinism(p->ctx) == GNTI_DET_BITWISE)
         gnti_text_append(&q->note, ", broadcast would round otherwise than bitwise allows");
-    else if (!gnti_device_in_host_memory(p->dev))
-        gnti_text_append(&q->note, ", broadcast needs rows in host memory");
+    else if (apart != 0)
+        gnti_text_append(&q->note, ", broadcast needs the rows of all ranks in host memory");
     else if (!only_sums(&p->ir))
         gnti_text_append(&q->note, ", broadcast serves sums alone, not largest terms or attention");
     else

@@ -47,6 +47,7 @@ typedef struct gnti_bound_features {
 
 typedef struct gnti_bound_loss {
     gnt_buffer *labels, *target, *weight, *class_weight;
+    const float *host_weight; /* the weights as last bound, lent */
 } gnti_bound_loss;
 
 /* Arcs of one operator's transpose that come from rows in the loss. */

@@ -214,5 +214,6 @@ extern "C" cudaError_t cuda_launch_loss(cudaStream_t stream, const cuda_loss_arg
         e = launch_tree(stream, stats_leaf, s, tree, num_rows, count, sums);
     if (e != cudaSuccess)
         return e;
-    return cudaMemcpyAsync(a->stats, sums, (size_t)count * sizeof(double), cudaMemcpyDeviceToDevice, stream);
+    /* stats may lie in memory that the host shares */
+    return cudaMemcpyAsync(a->stats, sums, (size_t)count * sizeof(double), cudaMemcpyDefault, stream);
 }

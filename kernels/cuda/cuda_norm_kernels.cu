@@ -303,6 +303,5 @@ extern "C" cudaError_t cuda_launch_norm(cudaStream_t stream, const cuda_norm_arg
                     : launch_forward(stream, a, tree, (double *)scratch);
     if (e != cudaSuccess || !keep)
         return e;
-    return cudaMemcpyAsync(a->sums, scratch, (size_t)count_of(a) * sizeof(double), cudaMemcpyDeviceToDevice,
-                           stream);
+    return cudaMemcpyAsync(a->sums, scratch, (size_t)count_of(a) * sizeof(double), cudaMemcpyDefault, stream);
 }
