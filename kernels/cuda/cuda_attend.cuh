@@ -10,13 +10,8 @@
 
 #include "kernels/cuda/cuda_device.cuh"
 
-enum {
-    ATTEND_PAIRS = 256,
-    ATTEND_ARCS = 32,
-    ATTEND_HEADS = 64,
-    ATTEND_TILE = 4 * CUDA_WARP,
-    ATTEND_DOT_LANES = 8
-};
+static constexpr int ATTEND_PAIRS = 256, ATTEND_ARCS = 32, ATTEND_HEADS = 64, ATTEND_TILE = 4 * CUDA_WARP,
+                     ATTEND_DOT_LANES = 8;
 
 /* Shared memory of a warp; pairs are (arc of the chunk, head) at arc * heads + head. */
 struct attend_warp {

@@ -8,7 +8,7 @@
  */
 #include "kernels/cuda/cuda_attend.cuh"
 
-enum { COLUMN_PAIRS = 64, COLUMN_ARCS = 4 };
+static constexpr int COLUMN_PAIRS = 64, COLUMN_ARCS = 4;
 
 /* weight = a_ij, term = leaky_relu'(e_ij) of the chunk's pairs. */
 DEVICE void find_weights(const cuda_attend_args &a, const attend_item &t, int m, const attend_tile &tile,

@@ -123,25 +123,34 @@ static cudaError_t launch_pass(cudaStream_t stream, const cuda_attend_args *a, b
                                             : launch_attend_by_columns(stream, a, pieces);
 }
 
-static cudaError_t launch_hubs(cudaStream_t stream, const cuda_attend_args *a)
+/* What a row does at its end. */
+static cudaError_t launch_sums(cudaStream_t stream, const cuda_attend_args *a)
 {
     const int64_t hubs = a->csr.num_hubs, total = (int64_t)a->heads * a->width;
-    const cudaLaunchConfig_t cfg = launch_of(stream, hubs, 1, a->members);
+
+    if (a->pass == CUDA_ATTEND_FORWARD) {
+        const cudaLaunchConfig_t cfg = launch_rows(stream, &a->out, hubs);
+
+        return cudaLaunchKernelEx(&cfg, forward_kernel, *a, row_lanes(&a->out));
+    }
+    const bool by_rows = a->pass == CUDA_ATTEND_BY_ROWS;
+    const cudaLaunchConfig_t cfg =
+        launch_of(stream, hubs, by_rows ? 1 : ceil_div(total, CUDA_THREADS), a->members);
+
+    return by_rows ? cudaLaunchKernelEx(&cfg, by_rows_kernel, *a)
+                   : cudaLaunchKernelEx(&cfg, by_columns_kernel, *a);
+}
+
+static cudaError_t launch_hubs(cudaStream_t stream, const cuda_attend_args *a)
+{
+    const cudaLaunchConfig_t cfg = launch_of(stream, a->csr.num_hubs, 1, a->members);
     cudaError_t e = cudaSuccess;
 
     if (a->pass == CUDA_ATTEND_BY_ROWS)
         e = cudaLaunchKernelEx(&cfg, sides_kernel, *a);
     if (e == cudaSuccess)
         e = launch_pass(stream, a, true);
-    if (e != cudaSuccess)
-        return e;
-    if (a->pass == CUDA_ATTEND_BY_ROWS)
-        return cudaLaunchKernelEx(&cfg, by_rows_kernel, *a);
-    const cudaLaunchConfig_t columns = launch_of(stream, hubs, ceil_div(total, CUDA_THREADS), a->members);
-    const cudaLaunchConfig_t quads = launch_rows(stream, &a->out, hubs);
-
-    return a->pass == CUDA_ATTEND_FORWARD ? cudaLaunchKernelEx(&quads, forward_kernel, *a, row_lanes(&a->out))
-                                          : cudaLaunchKernelEx(&columns, by_columns_kernel, *a);
+    return e == cudaSuccess ? launch_sums(stream, a) : e;
 }
 
 extern "C" size_t cuda_attend_bytes(const cuda_attend_args *a)

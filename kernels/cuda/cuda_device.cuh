@@ -18,7 +18,7 @@
 #include "kernels/bf16.h"
 #include "kernels/cpu/cpu_math.h"
 
-enum { CUDA_THREADS = 256, CUDA_WARP = 32, CUDA_WARPS = CUDA_THREADS / CUDA_WARP };
+static constexpr int CUDA_THREADS = 256, CUDA_WARP = 32, CUDA_WARPS = CUDA_THREADS / CUDA_WARP;
 #define ALL_LANES 0xffffffffu
 
 /* ---- launches (host) ------------------------------------------------------------------------------------------------ */

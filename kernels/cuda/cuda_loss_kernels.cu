@@ -8,7 +8,7 @@
  */
 #include "kernels/cuda/cuda_tree.cuh"
 
-enum { LOSS_LANES = 16, LOSS_ROWS = CUDA_THREADS / LOSS_LANES, LOSS_COUNTED = 1, LOSS_RIGHT = 2 };
+static constexpr int LOSS_LANES = 16, LOSS_ROWS = CUDA_THREADS / LOSS_LANES, LOSS_COUNTED = 1, LOSS_RIGHT = 2;
 
 /* What a row adds to the statistics. */
 struct row_loss {

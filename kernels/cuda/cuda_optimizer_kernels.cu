@@ -10,7 +10,7 @@
 
 #include <float.h>
 
-enum { PIECE = 2048 };
+static constexpr int PIECE = 2048;
 
 struct segment {
     int64_t offset, count;
@@ -107,10 +107,10 @@ static __global__ void judge_kernel(cuda_optimizer_args a, optimizer_scratch s)
     double sum = 0.0;
 
     for (int64_t k = threadIdx.x; k < s.num_pieces; k += CUDA_THREADS) {
-        const double v = s.squares[m * s.num_pieces + k];
+        const double v = s.squares[m * s.num_pieces + k]; /* v - v is NaN when v is not finite */
 
         sum += v;
-        first = !isfinite(v) && k < first ? k : first;
+        first = v - v != 0.0 && k < first ? k : first;
     }
     sum = block_join(sum, sums, [](double x, double y) { return x + y; });
     first = block_join(first, pieces, [](int64_t x, int64_t y) { return x < y ? x : y; });

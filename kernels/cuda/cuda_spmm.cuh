@@ -10,7 +10,7 @@
 
 #include "kernels/cuda/cuda_tree.cuh"
 
-enum { SPMM_LANES = 64, SPMM_AHEAD = 4 };
+static constexpr int SPMM_LANES = 64, SPMM_AHEAD = 4;
 
 struct strip_shape {
     int members, lanes; /* of a strip; threads of a row */

@@ -12,7 +12,7 @@
 
 #include "kernels/cuda/cuda_device.cuh"
 
-enum { TREE_STARTS = 256, LEAF_ROWS = 128, LEAF_FETCH = LEAF_ROWS / CUDA_WARPS, TREE_PAIRS = 4 };
+static constexpr int TREE_STARTS = 256, LEAF_ROWS = 128, LEAF_FETCH = LEAF_ROWS / CUDA_WARPS, TREE_PAIRS = 4;
 
 /* The tree blocks of one launch: first, first + 1, ...; given: block k of them begins at row start[k]. */
 struct tree_blocks {
