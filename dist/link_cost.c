@@ -16,6 +16,13 @@ static bool is_virtual(const gnti_comm *c)
     return c->link.latency > 0.0 || c->link.bytes_per_second > 0.0;
 }
 
+gnti_link gnti_cost_link_default(const gnti_comm *c)
+{
+    if (strcmp(c->table->name, "mpi") == 0)
+        return (gnti_link){ 5e-6, 5e9 };
+    return (gnti_link){ 2e-6, 8e9 }; /* one copy in memory */
+}
+
 gnti_link gnti_cost_link(const gnti_comm *c)
 {
     if (is_virtual(c))
@@ -24,9 +31,7 @@ gnti_link gnti_cost_link(const gnti_comm *c)
     for (int32_t class = GNTI_LINK_NUM_CLASSES - 1; class >= 0; class --)
         if (c->measured[class].bytes_per_second > 0.0)
             return c->measured[class];
-    if (strcmp(c->table->name, "mpi") == 0)
-        return (gnti_link){ 5e-6, 5e9 };
-    return (gnti_link){ 2e-6, 8e9 }; /* one copy in memory */
+    return gnti_cost_link_default(c);
 }
 
 bool gnti_cost_link_is_apart(const gnti_comm *c)

@@ -20,6 +20,7 @@ gnti_link_class gnti_cost_link_class(const gnti_comm *c, int32_t rank);
 
 /* The communicator's link where it has one (virtual clocks), else the slowest that was measured, else that of its kind. */
 gnti_link gnti_cost_link(const gnti_comm *c);
+gnti_link gnti_cost_link_default(const gnti_comm *c); /* that of its kind */
 /* Whether messages travel while the cores compute: over a network. Ranks of one host copy rows with their cores. */
 bool gnti_cost_link_is_apart(const gnti_comm *c);
 double gnti_cost_halo_seconds(const gnti_link *link, int32_t num_peers, int64_t num_rows, int64_t row_bytes);

@@ -43,6 +43,7 @@ typedef struct gnt_backend {
     gnt_status (*list)(gnt_device_info *out, int32_t capacity, int32_t *out_count);
     gnt_status (*open)(int32_t index, const gnti_device_config *config, gnt_device **out);
     void (*close)(gnt_device *dev);
+    size_t (*peak_bytes)(const gnt_device *dev); /* the most that alloc has had out; NULL entry: not known */
     gnt_status (*alloc)(gnt_device *dev, size_t bytes, gnt_buffer **out); /* zeroed */
     /* A buffer in host memory that the device reads: *host NULL takes pinned memory and answers its address, else the buffer
      * lies over the caller's memory, which is read only and must live as long. NULL entry: none. */
@@ -115,6 +116,9 @@ typedef struct gnti_stream_head {
     gnt_device *device;
     void *handle; /* the backend's own stream, or NULL */
     gnti_op_counter counters[GNTI_OP_NUM_KINDS];
+    /* told of each op that is counted, NULL: nobody */
+    void (*observe)(void *observer, gnti_op_kind kind, double flops, double bytes);
+    void *observer;
 } gnti_stream_head;
 
 const char *gnti_op_kind_name(gnti_op_kind kind);
@@ -144,6 +148,7 @@ int32_t gnti_chain_row_ops(const gnt_chain_args *a);
 gnt_status gnti_device_open(const char *backend, int32_t index, const gnti_device_config *config,
                             gnt_device **out);
 void gnti_device_close(gnt_device **dev);
+size_t gnti_device_peak_bytes(const gnt_device *dev); /* 0: not known */
 gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 /* A buffer over a caller's memory where the device reads host memory, else ERR_UNSUPPORTED (alloc and upload then). */
 gnt_status gnti_buffer_wrap(gnt_device *dev, const void *host, size_t bytes, gnt_buffer **out);

@@ -58,6 +58,11 @@ gnti_cost gnti_cost_gemm(const gnti_cost_device *dev, int64_t rows, int64_t inne
     return with_seconds(dev, 2.0 * n * k * d, dev->gemm_flops, 0.0, s * (n * k + k * d + n * d));
 }
 
+gnti_cost gnti_cost_product(const gnti_cost_device *dev, double multiplications, double values)
+{
+    return with_seconds(dev, 2.0 * multiplications, dev->gemm_flops, 0.0, sizeof(float) * values);
+}
+
 gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width, int32_t num_inputs,
                         size_t element_bytes)
 {
@@ -65,6 +70,18 @@ gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width
 
     return with_seconds(dev, values, dev->vector_flops, 0.0,
                         (double)element_bytes * values * (num_inputs + 1));
+}
+
+gnti_cost gnti_cost_each(const gnti_cost_device *dev, gnti_op_kind kind, double values)
+{
+    static const struct {
+        double flops, bytes;
+    } each[GNTI_OP_NUM_KINDS] = {
+        [GNTI_OP_NORM] = { 8.0, 12.0 },  [GNTI_OP_MAP] = { 1.0, 8.0 },  [GNTI_OP_REDUCE] = { 1.0, 4.0 },
+        [GNTI_OP_GATHER] = { 0.0, 8.0 }, [GNTI_OP_LOSS] = { 8.0, 8.0 }, [GNTI_OP_OPTIMIZER] = { 12.0, 28.0 }
+    };
+
+    return with_seconds(dev, each[kind].flops * values, dev->vector_flops, 0.0, each[kind].bytes * values);
 }
 
 size_t gnti_cost_blocks_bytes(int64_t num_rows, int64_t num_cols, int64_t num_arcs)

@@ -6,6 +6,7 @@
  *   gemm   flops = 2 n k d;                     bytes = s (n k + k d + n d)
  *   attend flops = m (2 d + 20 H) forward, m (4 d + 20 H) a pass of its gradient, H heads; bytes as spmm of width d + H
  *   map    flops = n d;                         bytes = s n d (inputs + 1)
+ *   others so many flops and bytes a value, by kind (gnti_cost_each)
  * m arcs, n rows, d = members * width, s bytes of an element; miss is the share of gathered rows that come
  * from memory: 0 when x fits into the cache, near 1 far beyond it. seconds = max(flops / rate, bytes /
  * bandwidth).
@@ -16,6 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "kernels/args.h"
 
 /* A device's rates; gnti_cost_device_default gives those of an ordinary machine with so many threads. */
 typedef struct gnti_cost_device {
@@ -35,8 +38,13 @@ gnti_cost gnti_cost_spmm(const gnti_cost_device *dev, int64_t num_rows, int64_t 
                          int64_t width, bool weighted, size_t element_bytes);
 gnti_cost gnti_cost_gemm(const gnti_cost_device *dev, int64_t rows, int64_t inner, int64_t cols,
                          size_t element_bytes);
+/* A dense product of which only so much is known: multiplications, and values of both factors and the result. */
+gnti_cost gnti_cost_product(const gnti_cost_device *dev, double multiplications, double values);
 gnti_cost gnti_cost_map(const gnti_cost_device *dev, int64_t rows, int64_t width, int32_t num_inputs,
                         size_t element_bytes);
+
+/* What a stream's counters charge for values that an op of this kind goes over, GEMM, SPMM and ATTEND aside. */
+gnti_cost gnti_cost_each(const gnti_cost_device *dev, gnti_op_kind kind, double values);
 
 /* Dense graphs get a second layout of their arcs, by blocks of so many sources (cpu/cpu_spmm_blocks.c): its bytes, 0 where a
  * row has too few entries in a block for it to pay. */

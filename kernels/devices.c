@@ -51,6 +51,20 @@ done:
     return st;
 }
 
+/* Operations and bytes a second of a kind; the first is left out where bytes are all that limits. */
+static gnt_status add_rates(const gnti_rates *rates, const char *name, gnti_op_kind kind, gnti_json *item)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_TRY(gnti_json_set_object(item, name, &o));
+    if (rates->flops[kind] < GNTI_RATE_UNLIMITED)
+        GNT_TRY(gnti_json_set_number(o, "flops", rates->flops[kind]));
+    GNT_TRY(gnti_json_set_number(o, "bytes", rates->bytes[kind]));
+done:
+    return st;
+}
+
 static gnt_status add_profile(const gnti_device_spec *spec, const gnti_profile *profile, double slowest,
                               int32_t number, gnti_json *list)
 {
@@ -63,6 +77,10 @@ static gnt_status add_profile(const gnti_device_spec *spec, const gnti_profile *
     GNT_TRY(gnti_json_set_number(item, "spmm_seconds", profile->spmm_seconds));
     GNT_TRY(gnti_json_set_number(item, "gemm_seconds", profile->gemm_seconds));
     GNT_TRY(gnti_json_set_number(item, "speed", profile->speed / slowest));
+    GNT_TRY(add_rates(&profile->rates, "gemm_rates", GNTI_OP_GEMM, item));
+    GNT_TRY(add_rates(&profile->rates, "spmm_rates", GNTI_OP_SPMM, item));
+    GNT_TRY(add_rates(&profile->rates, "attend_rates", GNTI_OP_ATTEND, item));
+    GNT_TRY(add_rates(&profile->rates, "other_rates", GNTI_OP_MAP, item));
     if (spec->memory > 0)
         GNT_TRY(gnti_json_set_int(item, "memory_bytes", (int64_t)spec->memory));
 done:
@@ -111,7 +129,7 @@ gnt_status gntx_devices_profile(const char *devices, gntx_json **out)
     GNT_TRY(gnti_alloc_array(&profiles, count));
     GNT_TRY(gnti_team_threads(0, count, &config.num_threads)); /* as ranks of one process have them */
     for (int32_t i = 0; i < count; i++)
-        GNT_TRY(gnti_device_profile(&specs[i], &config, (uint64_t)i, &profiles[i]));
+        GNT_TRY(gnti_device_profile(&specs[i], &config, (uint64_t)i, GNTI_PROFILE_ALL, &profiles[i]));
     GNT_TRY(make_facts(specs, profiles, count, &facts));
     *out = (gntx_json *)facts;
 done:

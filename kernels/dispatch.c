@@ -72,6 +72,11 @@ bool gnti_device_in_host_memory(const gnt_device *dev)
     return BACKEND(dev)->in_host_memory;
 }
 
+size_t gnti_device_peak_bytes(const gnt_device *dev)
+{
+    return BACKEND(dev)->peak_bytes != NULL ? BACKEND(dev)->peak_bytes(dev) : 0;
+}
+
 gnt_status gnti_buffer_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 {
     return BACKEND(dev)->alloc(dev, bytes, out);
@@ -361,8 +366,7 @@ gnt_status gnti_norm(gnt_stream *s, const gnt_norm_args *a)
     GNT_TRY(need(s, BACKEND(s)->norm != NULL, "norm"));
     GNT_TRY(gnti_check_norm(s, a));
     GNT_TRY(BACKEND(s)->norm(s, a));
-    gnti_count(s, GNTI_OP_NORM, gnti_clock_seconds() - start, 8.0 * gnti_view_values(&a->x),
-               12.0 * gnti_view_values(&a->x));
+    gnti_count_each(s, GNTI_OP_NORM, gnti_view_values(&a->x), gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -405,7 +409,7 @@ gnt_status gnti_gather_rows(gnt_stream *s, const gnt_rows_args *a)
     if (a->y.rows == 0 || a->y.width == 0)
         return GNT_OK;
     GNT_TRY(BACKEND(s)->gather_rows(s, a));
-    gnti_count(s, GNTI_OP_GATHER, gnti_clock_seconds() - start, 0.0, 8.0 * gnti_view_values(&a->y));
+    gnti_count_each(s, GNTI_OP_GATHER, gnti_view_values(&a->y), gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -418,8 +422,7 @@ gnt_status gnti_loss(gnt_stream *s, const gnt_loss_args *a)
     GNT_TRY(need(s, BACKEND(s)->loss != NULL, "loss"));
     GNT_TRY(gnti_check_loss(s, a));
     GNT_TRY(BACKEND(s)->loss(s, a));
-    gnti_count(s, GNTI_OP_LOSS, gnti_clock_seconds() - start, 8.0 * gnti_view_values(&a->logits),
-               8.0 * gnti_view_values(&a->logits));
+    gnti_count_each(s, GNTI_OP_LOSS, gnti_view_values(&a->logits), gnti_clock_seconds() - start);
 done:
     return st;
 }
@@ -435,7 +438,7 @@ gnt_status gnti_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a)
     GNT_TRY(BACKEND(s)->optimizer_step(s, a));
     for (int32_t i = 0; i < a->num_segments; i++)
         values += (double)a->segments[i].count * a->num_members;
-    gnti_count(s, GNTI_OP_OPTIMIZER, gnti_clock_seconds() - start, 12.0 * values, 28.0 * values);
+    gnti_count_each(s, GNTI_OP_OPTIMIZER, values, gnti_clock_seconds() - start);
 done:
     return st;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "kernels/backend.h"
 #include "kernels/cost.h"
+#include "kernels/dispatch_count.h"
 #include "kernels/dispatch_check.h"
 #include "kernels/view.h"
 
@@ -131,12 +132,8 @@ static void count(gnt_stream *s, const gnti_plan_head *p, int64_t width, int64_t
     const gnti_cost_device dev = gnti_cost_device_default(1);
     const gnti_cost cost =
         gnti_cost_attend(&dev, p->work_rows, p->work_cols, p->work_arcs, width, heads, backward);
-    gnti_op_counter *c = &((gnti_stream_head *)s)->counters[GNTI_OP_ATTEND];
 
-    c->calls++;
-    c->seconds += gnti_clock_seconds() - start;
-    c->flops += cost.flops;
-    c->bytes += cost.bytes;
+    gnti_count(s, GNTI_OP_ATTEND, gnti_clock_seconds() - start, cost.flops, cost.bytes);
 }
 
 gnt_status gnti_attend(gnt_stream *s, const gnt_spmm_plan *plan, const gnt_attend_args *a)

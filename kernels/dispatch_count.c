@@ -8,12 +8,15 @@
 
 void gnti_count(gnt_stream *s, gnti_op_kind kind, double seconds, double flops, double bytes)
 {
-    gnti_op_counter *c = &((gnti_stream_head *)s)->counters[kind];
+    gnti_stream_head *head = (gnti_stream_head *)s;
+    gnti_op_counter *c = &head->counters[kind];
 
     c->calls++;
     c->seconds += seconds;
     c->flops += flops;
     c->bytes += bytes;
+    if (head->observe != NULL)
+        head->observe(head->observer, kind, flops, bytes);
 }
 
 double gnti_view_values(const gnt_mat_view *v)
@@ -39,12 +42,20 @@ void gnti_count_spmm(gnt_stream *s, const gnti_plan_head *plan, const gnt_spmm_a
     gnti_count(s, GNTI_OP_SPMM, seconds, cost.flops, cost.bytes);
 }
 
+void gnti_count_each(gnt_stream *s, gnti_op_kind kind, double values, double seconds)
+{
+    const gnti_cost_device dev = gnti_cost_device_default(1);
+    const gnti_cost cost = gnti_cost_each(&dev, kind, values);
+
+    gnti_count(s, kind, seconds, cost.flops, cost.bytes);
+}
+
 void gnti_count_map(gnt_stream *s, const gnt_map_args *a, double seconds)
 {
-    gnti_count(s, GNTI_OP_MAP, seconds, gnti_view_values(&a->y), 8.0 * gnti_view_values(&a->y));
+    gnti_count_each(s, GNTI_OP_MAP, gnti_view_values(&a->y), seconds);
 }
 
 void gnti_count_reduce(gnt_stream *s, const gnt_reduce_args *a, double seconds)
 {
-    gnti_count(s, GNTI_OP_REDUCE, seconds, gnti_view_values(&a->a), 4.0 * gnti_view_values(&a->a));
+    gnti_count_each(s, GNTI_OP_REDUCE, gnti_view_values(&a->a), seconds);
 }

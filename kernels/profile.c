@@ -1,70 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe of profile.h. Both products are repeated; the mean of the middle half of the times keeps out what other programs
- * did meanwhile, and averages the noise of a virtual clock.
+/* The probes of profile.h. Each op is repeated; the mean of the middle half of the times keeps out what other programs did
+ * meanwhile, and averages the noise of a virtual clock, which costs no time to wait for, so it gets more repeats.
  */
 #include "kernels/profile.h"
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 1024, DEGREE = 16, WIDTH = 64, WARM_UP = 2, REPEATS = 96 };
+enum { ROWS = 512, DEGREE = 16, WIDTH = 64, HEADS = 8, WARM_UP = 2, REPEATS = 96, VIRTUAL_REPEATS = 400 };
+
+/* The heavy probe explained by bytes to so much says nothing of operations. */
+#define EXPLAINED 1.15
 
 typedef struct probe {
     gnt_device *device;
     gnt_stream *stream;
     gnti_virtual *clock;
-    gnt_buffer *x, *y, *w;
-    gnt_spmm_plan *plan;
+    gnt_buffer *x, *y, *w, *s, *t;
+    gnt_spmm_plan *plan, *weighted;
+    int32_t repeats;
     int64_t offsets[ROWS + 1];
     int32_t columns[ROWS * DEGREE];
+    float weights[ROWS * DEGREE];
 } probe;
 
-static gnt_mat_view view_of(gnt_buffer *buf, int64_t rows)
+/* What is timed, in pairs: many operations a byte, then few. */
+typedef enum shot {
+    GEMM_WIDE,
+    GEMM_THIN,
+    SPMM_WIDE,
+    SPMM_THIN,
+    ATTEND_HEADS,
+    ATTEND_ROWS,
+    NORM,
+    COPY,
+    NUM_SHOTS
+} shot;
+
+static gnt_mat_view view_of(gnt_buffer *buf, int64_t rows, int64_t width)
 {
     return (gnt_mat_view){ .buf = buf,
                            .rows = rows,
                            .members = 1,
                            .block_members = 1,
-                           .width = WIDTH,
-                           .row_stride = WIDTH,
-                           .member_stride = WIDTH,
-                           .block_stride = rows * WIDTH,
+                           .width = width,
+                           .row_stride = width,
+                           .member_stride = width,
+                           .block_stride = rows * width,
                            .dtype = GNT_F32 };
 }
 
 static void probe_close(probe *p)
 {
     gnti_spmm_plan_free(&p->plan);
+    gnti_spmm_plan_free(&p->weighted);
     gnti_buffer_free(&p->x);
     gnti_buffer_free(&p->y);
     gnti_buffer_free(&p->w);
+    gnti_buffer_free(&p->s);
+    gnti_buffer_free(&p->t);
     gnti_stream_close(&p->stream);
     gnti_virtual_free(&p->clock);
     gnti_device_close(&p->device);
     gnti_free(p);
 }
 
-/* A ring whose row reads what lies 1, 8, 27, ... rows on: neither all in the cache line nor far. */
+/* A ring whose row reads what lies 61, 122, ... rows on: neither all in the cache line nor far. */
+static void fill_ring(probe *p)
+{
+    for (int32_t i = 0; i <= ROWS; i++)
+        p->offsets[i] = (int64_t)i * DEGREE;
+    for (int32_t i = 0; i < ROWS; i++)
+        for (int32_t k = 0; k < DEGREE; k++) {
+            p->columns[i * DEGREE + k] = (i + 61 * (k + 1)) % ROWS;
+            p->weights[i * DEGREE + k] = 1.0f;
+        }
+}
+
 static gnt_status probe_open(const gnti_device_spec *spec, const gnti_device_config *config, uint64_t seed,
                              probe *p)
 {
     gnt_status st = GNT_OK;
     gnti_device_config own = *config;
-    const gnt_spmm_plan_args plan = { .num_rows = ROWS,
-                                      .num_cols = ROWS,
-                                      .num_arcs = ROWS * DEGREE,
-                                      .offsets = p->offsets,
-                                      .columns = p->columns,
-                                      .end_row = ROWS,
-                                      .max_width = WIDTH };
+    gnt_spmm_plan_args plan = { .num_rows = ROWS,
+                                .num_cols = ROWS,
+                                .num_arcs = ROWS * DEGREE,
+                                .offsets = p->offsets,
+                                .columns = p->columns,
+                                .end_row = ROWS,
+                                .max_width = WIDTH };
 
-    for (int32_t i = 0; i <= ROWS; i++)
-        p->offsets[i] = (int64_t)i * DEGREE;
-    for (int32_t i = 0; i < ROWS; i++)
-        for (int32_t k = 0; k < DEGREE; k++)
-            p->columns[i * DEGREE + k] = (i + 61 * (k + 1)) % ROWS;
+    fill_ring(p);
+    p->repeats = spec->virtual_clock ? VIRTUAL_REPEATS : REPEATS;
     if (spec->threads > 0)
         own.num_threads = spec->threads;
     own.memory_limit = 0; /* the probe is small; what a run needs is checked when chunks are placed */
@@ -74,10 +104,104 @@ static gnt_status probe_open(const gnti_device_spec *spec, const gnti_device_con
     GNT_TRY(gnti_buffer_alloc(p->device, sizeof(float) * ROWS * WIDTH, &p->x));
     GNT_TRY(gnti_buffer_alloc(p->device, sizeof(float) * ROWS * WIDTH, &p->y));
     GNT_TRY(gnti_buffer_alloc(p->device, sizeof(float) * WIDTH * WIDTH, &p->w));
+    GNT_TRY(gnti_buffer_alloc(p->device, sizeof(float) * ROWS * HEADS, &p->s));
+    GNT_TRY(gnti_buffer_alloc(p->device, sizeof(float) * ROWS * HEADS, &p->t));
     GNT_TRY(gnti_spmm_plan_create(p->stream, &plan, &p->plan));
+    plan.weights = p->weights;
+    GNT_TRY(gnti_spmm_plan_create(p->stream, &plan, &p->weighted));
 done:
     return st;
 }
+
+/* ---- the ops ------------------------------------------------------------------------------------------------------- */
+
+static gnt_status run_gemm(probe *p, int64_t width)
+{
+    const gnt_gemm_args a = { .a = view_of(p->x, ROWS, WIDTH),
+                              .b = view_of(p->w, WIDTH, width),
+                              .c = view_of(p->y, ROWS, width),
+                              .alpha = 1.0f,
+                              .epilogue = GNT_EPILOGUE_NONE };
+
+    return gnti_gemm(p->stream, &a);
+}
+
+static gnt_status run_spmm(probe *p, const gnt_spmm_plan *plan, int64_t width)
+{
+    const gnt_spmm_args a = { .x = view_of(p->x, ROWS, width),
+                              .y = view_of(p->y, ROWS, width),
+                              .alpha = 1.0f,
+                              .epilogue = GNT_EPILOGUE_NONE };
+
+    return gnti_spmm(p->stream, plan, &a);
+}
+
+static gnt_status run_attend(probe *p, int32_t heads, int64_t width)
+{
+    const gnt_attend_args a = { .heads = heads,
+                                .slope = 0.2f,
+                                .h = view_of(p->x, ROWS, width),
+                                .s_src = view_of(p->s, ROWS, heads),
+                                .s_dst = view_of(p->t, ROWS, heads),
+                                .out = view_of(p->y, ROWS, width),
+                                .alpha = 1.0f,
+                                .epilogue = GNT_EPILOGUE_NONE,
+                                .dropout = { .hyper = -1 } };
+
+    return gnti_attend(p->stream, p->plan, &a);
+}
+
+static gnt_status run_norm(probe *p)
+{
+    const gnt_norm_args a = { .kind = GNT_NORM_LAYER,
+                              .training = true,
+                              .x = view_of(p->x, ROWS, WIDTH),
+                              .y = view_of(p->y, ROWS, WIDTH),
+                              .mean = view_of(p->s, ROWS, 1),
+                              .rstd = view_of(p->t, ROWS, 1),
+                              .eps = 1e-5f };
+
+    return gnti_norm(p->stream, &a);
+}
+
+static gnt_status run_copy(probe *p)
+{
+    const gnt_map_args a = { .kind = GNT_MAP_COPY,
+                             .a = view_of(p->x, ROWS, WIDTH),
+                             .y = view_of(p->y, ROWS, WIDTH),
+                             .alpha = 1.0f,
+                             .dropout = { .hyper = -1 } };
+
+    return gnti_map(p->stream, &a);
+}
+
+static gnt_status run_shot(probe *p, shot which)
+{
+    switch (which) {
+    case GEMM_WIDE:
+        return run_gemm(p, WIDTH);
+    case GEMM_THIN:
+        return run_gemm(p, 1);
+    case SPMM_WIDE:
+        return run_spmm(p, p->weighted, WIDTH);
+    case SPMM_THIN:
+        return run_spmm(p, p->plan, WIDTH / 4);
+    case ATTEND_HEADS:
+        return run_attend(p, HEADS, HEADS);
+    case ATTEND_ROWS:
+        return run_attend(p, 1, WIDTH);
+    case NORM:
+        return run_norm(p);
+    default:
+        return run_copy(p);
+    }
+}
+
+/* ---- their times --------------------------------------------------------------------------------------------------- */
+
+typedef struct timing {
+    double seconds, flops, bytes; /* of one op */
+} timing;
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -86,60 +210,79 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Seconds of a product, sparse or dense. */
-static gnt_status measure(probe *p, bool dense, double *out)
+static gnt_status measure(probe *p, shot which, gnti_op_kind kind, timing *out)
 {
     gnt_status st = GNT_OK;
-    const gnt_spmm_args spmm = {
-        .x = view_of(p->x, ROWS), .y = view_of(p->y, ROWS), .alpha = 1.0f, .epilogue = GNT_EPILOGUE_NONE
-    };
-    const gnt_gemm_args gemm = { .a = view_of(p->x, ROWS),
-                                 .b = view_of(p->w, WIDTH),
-                                 .c = view_of(p->y, ROWS),
-                                 .alpha = 1.0f,
-                                 .epilogue = GNT_EPILOGUE_NONE };
-    double seconds[REPEATS], sum = 0.0;
+    gnti_op_counter counted[GNTI_OP_NUM_KINDS];
+    double seconds[VIRTUAL_REPEATS], sum = 0.0;
+    const int32_t skipped = p->repeats / 4;
 
-    for (int i = -WARM_UP; i < REPEATS; i++) {
+    gnti_stream_counters_reset(p->stream);
+    for (int i = -WARM_UP; i < p->repeats; i++) {
         gnti_virtual_begin(p->clock, p->stream, 0);
-        GNT_TRY(dense ? gnti_gemm(p->stream, &gemm) : gnti_spmm(p->stream, p->plan, &spmm));
+        GNT_TRY(run_shot(p, which));
         GNT_TRY(gnti_stream_finish(p->stream));
         gnti_virtual_end(p->clock, p->stream);
         seconds[i < 0 ? 0 : i] = gnti_virtual_take_seconds(p->clock);
     }
-    qsort(seconds, REPEATS, sizeof *seconds, compare_doubles);
-    for (int i = REPEATS / 4; i < REPEATS - REPEATS / 4; i++)
+    gnti_stream_counters(p->stream, counted);
+    qsort(seconds, (size_t)p->repeats, sizeof *seconds, compare_doubles);
+    for (int i = skipped; i < p->repeats - skipped; i++)
         sum += seconds[i];
-    *out = sum / (REPEATS - 2 * (REPEATS / 4));
+    *out = (timing){ .seconds = fmax(sum / (p->repeats - 2 * skipped), 1e-12),
+                     .flops = counted[kind].flops / (p->repeats + WARM_UP),
+                     .bytes = counted[kind].bytes / (p->repeats + WARM_UP) };
+done:
+    return st;
+}
+
+/* Both ops of a kind; seconds of the first. */
+static gnt_status measure_pair(probe *p, shot heavy, gnti_op_kind heavy_kind, gnti_op_kind light_kind,
+                               double *flops, double *bytes, double *seconds)
+{
+    gnt_status st = GNT_OK;
+    timing many, few;
+
+    GNT_TRY(measure(p, heavy, heavy_kind, &many));
+    GNT_TRY(measure(p, (shot)(heavy + 1), light_kind, &few));
+    *bytes = fmax(few.bytes / few.seconds, many.bytes / many.seconds);
+    *flops =
+        many.seconds <= EXPLAINED * many.bytes / *bytes ? GNTI_RATE_UNLIMITED : many.flops / many.seconds;
+    *seconds = many.seconds;
 done:
     return st;
 }
 
 gnt_status gnti_device_profile(const gnti_device_spec *spec, const gnti_device_config *config, uint64_t seed,
-                               gnti_profile *out)
+                               uint32_t kinds, gnti_profile *out)
 {
     gnt_status st = GNT_OK;
+    static const uint32_t own = 1u << GNTI_OP_GEMM | 1u << GNTI_OP_SPMM | 1u << GNTI_OP_ATTEND;
+    gnti_rates r = gnti_rates_default(spec->threads);
+    double flops, bytes, seconds;
     probe *p = NULL;
 
     GNT_TRY(gnti_calloc_array(&p, 1));
     GNT_TRY(probe_open(spec, config, seed, p));
-    GNT_TRY(measure(p, false, &out->spmm_seconds));
-    GNT_TRY(measure(p, true, &out->gemm_seconds));
+    GNT_TRY(measure_pair(p, GEMM_WIDE, GNTI_OP_GEMM, GNTI_OP_GEMM, &r.flops[GNTI_OP_GEMM],
+                         &r.bytes[GNTI_OP_GEMM], &out->gemm_seconds));
+    GNT_TRY(measure_pair(p, SPMM_WIDE, GNTI_OP_SPMM, GNTI_OP_SPMM, &r.flops[GNTI_OP_SPMM],
+                         &r.bytes[GNTI_OP_SPMM], &out->spmm_seconds));
+    if ((kinds & 1u << GNTI_OP_ATTEND) != 0)
+        GNT_TRY(measure_pair(p, ATTEND_HEADS, GNTI_OP_ATTEND, GNTI_OP_ATTEND, &r.flops[GNTI_OP_ATTEND],
+                             &r.bytes[GNTI_OP_ATTEND], &seconds));
+    if ((kinds & ~own) != 0) {
+        GNT_TRY(measure_pair(p, NORM, GNTI_OP_NORM, GNTI_OP_MAP, &flops, &bytes, &seconds));
+        for (int k = 0; k < GNTI_OP_NUM_KINDS; k++)
+            if ((own & 1u << k) == 0) {
+                r.flops[k] = flops;
+                r.bytes[k] = bytes;
+            }
+    }
+    out->rates = r;
     out->speed = 1.0 / (out->spmm_seconds + out->gemm_seconds);
 done:
     if (p != NULL)
         probe_close(p);
     return st;
-}
-
-bool gnti_device_specs_differ(const gnti_device_spec *specs, int32_t count)
-{
-    for (int32_t i = 1; i < count; i++) {
-        const gnti_device_spec *a = &specs[0], *b = &specs[i];
-
-        if (strcmp(a->backend, b->backend) != 0 || a->speed != b->speed || a->spmm != b->spmm ||
-            a->gemm != b->gemm || a->flops != b->flops || a->bytes != b->bytes || a->threads != b->threads)
-            return true;
-    }
-    return false;
 }

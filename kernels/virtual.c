@@ -2,7 +2,8 @@
 /* The clock of a virtual device.
  *
  * On the virtual clock an op of kind k takes max(flops / F_k, bytes / B_k) with F_k = spec.flops speed speed_k (bytes alike),
- * 5 % normal noise of each op (Box-Muller on Philox, keyed by seed and a count of charges) and the factor of `slow`. A paced device
+ * 5 % normal noise of each op (Box-Muller on Philox, keyed by seed and a count of charges; ops of
+ * a kind between two waits share a draw of their mean) and the factor of `slow`. A paced device
  * sleeps for what it would have taken longer than the wall clock showed.
  */
 #include "kernels/virtual.h"
@@ -12,6 +13,7 @@
 #include "base/philox.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 struct gnti_virtual {
@@ -22,6 +24,7 @@ struct gnti_virtual {
     double begin; /* wall */
     int64_t step;
     gnti_op_counter before[GNTI_OP_NUM_KINDS];
+    double charged[GNTI_OP_NUM_KINDS]; /* of this stretch, without noise and slow */
 };
 
 /* ---- clocks -------------------------------------------------------------------------------------------------------- */
@@ -52,14 +55,7 @@ double *gnti_virtual_clock(gnti_virtual *v)
     return v->spec.virtual_clock ? &v->clock : NULL;
 }
 
-void gnti_virtual_begin(gnti_virtual *v, const gnt_stream *s, int64_t step)
-{
-    v->step = step;
-    v->begin = gnti_clock_seconds();
-    gnti_stream_counters(s, v->before);
-}
-
-/* The mean of `ops` normal draws with mean 1, cut at three deviations. */
+/* What the noise of `ops` equal ops comes to: the mean of so many normal draws with mean 1, cut at three deviations. */
 static double noise(gnti_virtual *v, int64_t ops)
 {
     const uint32_t counter[4] = { (uint32_t)v->charges, (uint32_t)(v->charges >> 32), 0, 0 };
@@ -81,29 +77,47 @@ static double speed_of(const gnti_device_spec *spec, int kind)
                                                                          : 1.0);
 }
 
-void gnti_virtual_end(gnti_virtual *v, const gnt_stream *s)
+static void charge(void *observer, gnti_op_kind kind, double flops, double bytes)
 {
-    const gnti_device_spec *spec = &v->spec;
-    const double wall = gnti_clock_seconds() - v->begin;
-    const double slow = spec->slow_factor > 0.0 && v->step >= spec->slow_step ? spec->slow_factor : 1.0;
-    gnti_op_counter now[GNTI_OP_NUM_KINDS];
-    double charged = 0.0, stretched = wall;
+    gnti_virtual *v = observer;
+    const double speed = speed_of(&v->spec, kind);
 
-    gnti_stream_counters(s, now);
-    for (int k = 0; k < GNTI_OP_NUM_KINDS; k++) {
-        const double speed = speed_of(spec, k) / slow;
-        const double seconds = fmax((now[k].flops - v->before[k].flops) / (spec->flops * speed),
-                                    (now[k].bytes - v->before[k].bytes) / (spec->bytes * speed));
+    v->charged[kind] += fmax(flops / (v->spec.flops * speed), bytes / (v->spec.bytes * speed));
+}
 
-        if (seconds > 0.0 && spec->virtual_clock)
-            charged += seconds * noise(v, now[k].calls - v->before[k].calls);
-        stretched += (now[k].seconds - v->before[k].seconds) * (1.0 / speed - 1.0);
-    }
-    if (spec->virtual_clock) {
-        v->clock += charged;
-        v->taken += charged;
+void gnti_virtual_begin(gnti_virtual *v, gnt_stream *s, int64_t step)
+{
+    gnti_stream_head *head = (gnti_stream_head *)s;
+
+    v->step = step;
+    v->begin = gnti_clock_seconds();
+    gnti_stream_counters(s, v->before);
+    if (!v->spec.virtual_clock)
         return;
-    }
+    memset(v->charged, 0, sizeof v->charged);
+    head->observe = charge;
+    head->observer = v;
+}
+
+static void end_virtual(gnti_virtual *v, const gnti_op_counter *now, double slow)
+{
+    double sum = 0.0;
+
+    for (int k = 0; k < GNTI_OP_NUM_KINDS; k++)
+        if (v->charged[k] > 0.0)
+            sum += slow * v->charged[k] * noise(v, now[k].calls - v->before[k].calls);
+    v->clock += sum;
+    v->taken += sum;
+}
+
+/* A paced device sleeps for what its ops would have taken longer. */
+static void end_paced(gnti_virtual *v, const gnti_op_counter *now, double slow)
+{
+    const double wall = gnti_clock_seconds() - v->begin;
+    double stretched = wall;
+
+    for (int k = 0; k < GNTI_OP_NUM_KINDS; k++)
+        stretched += (now[k].seconds - v->before[k].seconds) * (slow / speed_of(&v->spec, k) - 1.0);
     if (stretched > wall) {
         const double rest = stretched - wall;
         const struct timespec pause = { (time_t)rest, (long)((rest - floor(rest)) * 1e9) };
@@ -111,6 +125,20 @@ void gnti_virtual_end(gnti_virtual *v, const gnt_stream *s)
         nanosleep(&pause, NULL);
     }
     v->taken += fmax(stretched, wall);
+}
+
+void gnti_virtual_end(gnti_virtual *v, gnt_stream *s)
+{
+    const gnti_device_spec *spec = &v->spec;
+    const double slow = spec->slow_factor > 0.0 && v->step >= spec->slow_step ? spec->slow_factor : 1.0;
+    gnti_op_counter now[GNTI_OP_NUM_KINDS];
+
+    gnti_stream_counters(s, now);
+    ((gnti_stream_head *)s)->observe = NULL;
+    if (spec->virtual_clock)
+        end_virtual(v, now, slow);
+    else
+        end_paced(v, now, slow);
 }
 
 double gnti_virtual_take_seconds(gnti_virtual *v)

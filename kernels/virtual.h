@@ -51,8 +51,8 @@ void gnti_virtual_free(gnti_virtual **v);
 /* The clock that gnti_comm.virtual_seconds points to; NULL for a device on wall time. */
 double *gnti_virtual_clock(gnti_virtual *v);
 /* Called by the program before and after a stretch of ops of a step without a wait inside; charges what the stream counted. */
-void gnti_virtual_begin(gnti_virtual *v, const gnt_stream *s, int64_t step);
-void gnti_virtual_end(gnti_virtual *v, const gnt_stream *s);
+void gnti_virtual_begin(gnti_virtual *v, gnt_stream *s, int64_t step);
+void gnti_virtual_end(gnti_virtual *v, gnt_stream *s);
 /* Seconds of compute charged or measured since the last call: what planners see. */
 double gnti_virtual_take_seconds(gnti_virtual *v);
 

@@ -145,6 +145,11 @@ static int64_t widest_row(const gnti_program *p)
     return widest;
 }
 
+size_t gnti_broadcast_row_bytes(const gnti_program *p)
+{
+    return 2 * sizeof(float) * (size_t)widest_row(p);
+}
+
 gnt_status gnti_bind_broadcast(gnti_program *p)
 {
     gnt_status st = GNT_OK;

@@ -26,62 +26,13 @@ static int64_t rows_of(const gnti_program *p, int32_t value)
     return v->space == 0 ? v->rows : gnti_max_i64(p->spaces[v->space].rows, p->spaces[v->space].capacity);
 }
 
-static int64_t row_width(const gnti_program *p, int32_t value)
-{
-    const gnti_value *v = &p->ir.values[value];
-
-    return v->width * (v->shared ? 1 : p->ir.num_members);
-}
-
-static int64_t arcs_of(const gnti_program *p, const gnti_node *n)
-{
-    const gnti_operator *op = p->operators[n->adj].host;
-
-    if (n->op == GNTI_IR_SPARSE_MATMUL)
-        return p->x.view.sparse != NULL ? p->x.view.sparse->num_arcs : p->config.expected_entries;
-    return op != NULL ? op->forward->num_arcs : p->config.expected_arcs;
-}
-
 static gnti_cost cost_of(const gnti_program *p, const gnti_node *n, const gnti_cost_device *dev)
 {
-    const int32_t out = n->out[0], in = n->in[0];
-    gnti_cost c = { 0.0, 0.0, 0.0 };
+    gnti_op_kind kind;
 
-    if (out == 0 || p->ir.values[out].storage == GNTI_IN_VIEW || n->op == GNTI_IR_SLICE ||
-        n->op == GNTI_IR_SELF)
-        return c;
-    switch (n->op) {
-    case GNTI_IR_MATMUL: {
-        const int64_t members = p->ir.values[out].shared ? 1 : p->ir.num_members;
-        const int64_t rows = rows_of(p, in), inner = p->ir.values[in].width;
-        const int64_t cols = n->trans_a ? p->ir.values[n->in[1]].width : p->ir.values[out].width;
-
-        c = gnti_cost_gemm(dev, rows, inner, cols * members, sizeof(float));
-        break;
-    }
-    case GNTI_IR_ATTEND:
-    case GNTI_IR_ATTEND_ROWS:
-    case GNTI_IR_ATTEND_COLUMNS: {
-        const int32_t scores = n->op == GNTI_IR_ATTEND        ? n->in[1]
-                               : n->op == GNTI_IR_ATTEND_ROWS ? n->in[2]
-                                                              : n->in[3];
-        const int32_t h = n->op == GNTI_IR_ATTEND_ROWS ? n->in[1] : in;
-
-        c = gnti_cost_attend(dev, rows_of(p, out), rows_of(p, h), arcs_of(p, n), row_width(p, h),
-                             row_width(p, scores), n->op != GNTI_IR_ATTEND);
-        break;
-    }
-    case GNTI_IR_AGGREGATE:
-    case GNTI_IR_MAX_GRAD:
-    case GNTI_IR_SPARSE_MATMUL:
-        c = gnti_cost_spmm(dev, rows_of(p, out), rows_of(p, in), arcs_of(p, n), row_width(p, out),
-                           n->op == GNTI_IR_SPARSE_MATMUL, sizeof(float));
-        break;
-    default:
-        c = gnti_cost_map(dev, rows_of(p, in != 0 ? in : out), row_width(p, in != 0 ? in : out), n->num_in,
-                          sizeof(float));
-    }
-    return c;
+    if (n->num_out > 0 && n->out[0] != 0 && p->ir.values[n->out[0]].storage == GNTI_IN_VIEW)
+        return (gnti_cost){ 0.0, 0.0, 0.0 };
+    return gnti_node_cost(p, n, NULL, dev, &kind);
 }
 
 /* "matmul^T", "aggregate sym, transposed", ... */
@@ -342,12 +293,16 @@ void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out)
 
     if (last >= 0)
         floats = (size_t)(infos[last].offset + infos[last].in * infos[last].out * p->ir.num_members);
-    *out = (gnti_program_bytes){ .workspace = p->workspace_bytes,
-                                 .live_peak = p->live_peak,
-                                 .hoisted = p->hoisted_shared ? 0 : p->hoisted_bytes,
-                                 .hoist_temp = p->temp_bytes,
-                                 .graph = graph_bytes(p),
-                                 .features = features_bytes(p),
-                                 .params = floats * sizeof(float) * (p->has_update ? 4 : 1),
-                                 .stage = gnti_broadcast_bytes(p) };
+    *out =
+        (gnti_program_bytes){ .workspace = p->workspace_bytes,
+                              .live_peak = p->live_peak,
+                              .hoisted = p->hoisted_shared ? 0 : p->hoisted_bytes,
+                              .hoist_temp = p->temp_bytes,
+                              .graph = graph_bytes(p),
+                              .features = features_bytes(p),
+                              .params = floats * sizeof(float) * (p->has_update ? 4 : 1),
+                              .sums = sizeof(float) * (size_t)(p->parts.widest_group + p->parts.num_results) +
+                                      2 * sizeof(double) * (size_t)p->parts.widest_norm,
+                              .stage = gnti_broadcast_bytes(p),
+                              .stage_row = p->parts.on ? gnti_broadcast_row_bytes(p) : 0 };
 }

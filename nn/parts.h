@@ -124,6 +124,8 @@ int32_t gnti_exchanges_before(const gnti_ir *ir, int64_t i);
 /* ---- broadcast.c ---------------------------------------------------------------------------------------------------- */
 gnt_status gnti_bind_broadcast(gnti_program *p);
 size_t gnti_broadcast_bytes(const gnti_program *p); /* of both buffers */
+size_t
+gnti_broadcast_row_bytes(const gnti_program *p); /* of both buffers, by row of the rank with most rows */
 void gnti_broadcast_free(gnti_program *p);
 gnt_status gnti_lower_broadcast(gnti_lowering *lo, const gnti_node *n, gnti_instr *in);
 gnt_status gnti_broadcast_run(const gnti_instr *in);

@@ -12,8 +12,10 @@
 #include "nn/program_state.h"
 
 /* Largest terms and attention need all sources of a row at once. */
-static bool only_sums(const gnti_ir *ir)
+bool gnti_program_only_sums(const gnti_program *p)
 {
+    const gnti_ir *ir = &p->ir;
+
     for (int64_t i = 0; i < ir->num_nodes; i++)
         if (gnti_op_get_info(ir->nodes[i].op)->gathers != 0 &&
             (ir->nodes[i].op != GNTI_IR_AGGREGATE || ir->nodes[i].aggregate == GNT_AGG_MAX))
@@ -45,7 +47,7 @@ gnt_status gnti_choose_strategy(gnti_program *p)
         gnti_text_append(&q->note, ", broadcast would round otherwise than bitwise allows");
     else if (apart != 0)
         gnti_text_append(&q->note, ", broadcast needs the rows of all ranks in host memory");
-    else if (!only_sums(&p->ir))
+    else if (!gnti_program_only_sums(p))
         gnti_text_append(&q->note, ", broadcast serves sums alone, not largest terms or attention");
     else
         q->strategy = GNTI_STRATEGY_BROADCAST;

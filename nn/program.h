@@ -190,8 +190,10 @@ gnt_status gnti_program_get_choices(const gnti_program *p, char **out);
 
 typedef struct gnti_program_bytes {
     size_t workspace, live_peak, hoisted, hoist_temp, graph, features,
-        params, /* hoist_temp: while binding alone */
-        stage;  /* over parts: both buffers of broadcast */
+        params,    /* hoist_temp: while binding alone */
+        sums,      /* over parts: partial sums over rows of one root, and results */
+        stage,     /* over parts: both buffers of broadcast */
+        stage_row; /* what they would be by row of the rank with most rows */
 } gnti_program_bytes;
 void gnti_program_get_bytes(const gnti_program *p, gnti_program_bytes *out);
 /* What a program over parts sends. Planned: of one step, or of binding, as the formula has it; the rest was counted since the
@@ -204,6 +206,30 @@ typedef struct gnti_dist_counters {
     gnti_halo_counters counted; /* of halo exchanges */
 } gnti_dist_counters;
 void gnti_program_get_dist(const gnti_program *p, gnti_dist_counters *out);
+/* ---- the planner run dry: what a step would take (op_work.c) ---- */
+typedef struct gnti_step_counts {
+    double rows, halo_rows; /* own; received */
+    double arcs[2];         /* of the forward matrix, of its transpose */
+    double loss_arcs;       /* of the transpose, those that come from rows in the loss */
+    double entries;         /* non-zero features */
+    double tiles; /* pieces that sums along arcs go in: ranks when their rows are broadcast; 0: one */
+    bool weighted;
+} gnti_step_counts;
+/* The work of one op in a step, as a stream's counters would have it; or the bytes that it sends. */
+typedef struct gnti_op_work {
+    gnti_op_kind kind;
+    double flops, bytes;
+    double wire_bytes_a_row; /* of an exchange of halo rows, else 0 */
+    double sum_bytes;        /* of a sum over ranks, else 0 */
+    bool meets;              /* it waits for other ranks */
+} gnti_op_work;
+int64_t gnti_program_num_ops(const gnti_program *p);
+gnti_op_work gnti_program_op_work(const gnti_program *p, int64_t index, const gnti_step_counts *c);
+/* Whether all that goes along arcs are sums, which broadcast serves. */
+bool gnti_program_only_sums(const gnti_program *p);
+/* Lays a dry run out for so many rows; gnti_program_get_bytes tells. */
+gnt_status gnti_program_lay_out(gnti_program *p, int64_t rows, int64_t halo_rows);
+
 /* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound
  * to the same operators and features. */
 gnt_status gnti_program_share(gnti_program *p, gnti_program *with);

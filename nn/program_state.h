@@ -9,6 +9,7 @@
 
 #include "base/pool.h"
 #include "base/text.h"
+#include "kernels/cost.h"
 #include "nn/ir.h"
 #include "nn/lower.h"
 #include "nn/model.h"
@@ -200,6 +201,10 @@ size_t gnti_value_bytes(const gnti_program *p, int32_t value);
 int64_t gnti_value_rows_kept(const gnti_program *p, const gnti_value *v);
 /* Whether a value depends on nothing that changes between steps. Caller frees. */
 gnt_status gnti_ir_constant(const gnti_ir *ir, bool **out);
+
+/* op_work.c: work of a node and its kind; c NULL: for the rows and arcs that are bound, or planned for. */
+gnti_cost gnti_node_cost(const gnti_program *p, const gnti_node *n, const gnti_step_counts *c,
+                         const gnti_cost_device *dev, gnti_op_kind *kind);
 
 /* ---- binding and lowering --------------------------------------------------------------------------------------- */
 gnt_status gnti_bind_operators(gnti_program *p, const gnti_operator *const *adj);

@@ -138,32 +138,35 @@ done:
     return st;
 }
 
-/* Rows and arcs of the chunks; cost and memory follow from the rates. */
-static gnt_status count_work(const gnti_graph *g, const gnti_partition *p, const gnti_chunk_rates *rates,
-                             gnti_chunk_facts *f)
+void gnti_chunk_facts_weigh(gnti_chunk_facts *f, const gnti_chunk_rates *rates)
 {
-    gnt_status st = GNT_OK;
-    int64_t *outgoing = NULL;
-
-    GNT_TRY(gnti_calloc_array(&f->rows, f->num_chunks));
-    GNT_TRY(gnti_calloc_array(&f->arcs, f->num_chunks));
-    GNT_TRY(gnti_alloc_array(&f->cost, f->num_chunks));
-    GNT_TRY(gnti_alloc_array(&f->bytes, f->num_chunks));
-    GNT_TRY(gnti_calloc_array(&outgoing, f->num_chunks));
-    for (int64_t u = 0; u < g->num_rows; u++) {
-        f->rows[p->chunk_of[u]]++;
-        outgoing[p->chunk_of[u]] += g->offsets[u + 1] - g->offsets[u];
-        for (int64_t a = g->offsets[u]; a < g->offsets[u + 1]; a++)
-            f->arcs[p->chunk_of[g->columns[a]]]++;
-    }
     for (int32_t c = 0; c < f->num_chunks; c++) {
-        const double arcs = 0.5 * ((double)f->arcs[c] + (double)outgoing[c]);
+        const double arcs = 0.5 * ((double)f->arcs[c] + (double)f->arcs_out[c]);
 
         f->cost[c] = rates->arc_seconds * arcs + rates->row_seconds * (double)f->rows[c];
         f->bytes[c] = rates->bytes_per_arc * arcs + rates->bytes_per_row * (double)f->rows[c];
     }
+}
+
+/* Rows and arcs of the chunks. */
+static gnt_status count_work(const gnti_graph *g, const gnti_partition *p, gnti_chunk_facts *f)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_calloc_array(&f->rows, f->num_chunks));
+    GNT_TRY(gnti_calloc_array(&f->arcs, f->num_chunks));
+    GNT_TRY(gnti_calloc_array(&f->arcs_out, f->num_chunks));
+    GNT_TRY(gnti_alloc_array(&f->cost, f->num_chunks));
+    GNT_TRY(gnti_alloc_array(&f->bytes, f->num_chunks));
+    for (int64_t u = 0; u < p->num_nodes; u++) {
+        const int32_t chunk = p->chunk_of[u];
+
+        f->rows[chunk]++;
+        f->arcs_out[chunk] += g->offsets[u + 1] - g->offsets[u];
+        for (int64_t a = g->offsets[u]; a < g->offsets[u + 1]; a++)
+            f->arcs[p->chunk_of[g->columns[a]]]++;
+    }
 done:
-    gnti_free(outgoing);
     return st;
 }
 
@@ -181,7 +184,8 @@ gnt_status gnti_chunk_facts_make(const gnti_graph *graph, const gnti_partition *
               (long long)graph->num_cols, (long long)p->num_nodes);
     GNT_TRY(gnti_calloc_array(&f, 1));
     f->num_chunks = p->num_chunks;
-    GNT_TRY(count_work(graph, p, rates, f));
+    GNT_TRY(count_work(graph, p, f));
+    gnti_chunk_facts_weigh(f, rates);
     GNT_TRY(find_readers(graph, p, &q));
     GNT_TRY(transpose(&q, f));
     *out = f;
@@ -202,6 +206,7 @@ void gnti_chunk_facts_free(gnti_chunk_facts **facts)
     gnti_free(f->bytes);
     gnti_free(f->rows);
     gnti_free(f->arcs);
+    gnti_free(f->arcs_out);
     gnti_free(f->offsets);
     gnti_free(f->neighbour);
     gnti_free(f->halo_rows);

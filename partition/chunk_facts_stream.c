@@ -75,13 +75,9 @@ static gnt_status take_work(stream_counts *c, const gnti_chunk_rates *rates, gnt
     GNT_TRY(gnti_alloc_array(&f->bytes, f->num_chunks));
     f->rows = c->rows;
     f->arcs = c->in;
-    c->rows = c->in = NULL;
-    for (int32_t k = 0; k < f->num_chunks; k++) {
-        const double arcs = 0.5 * ((double)f->arcs[k] + (double)c->out[k]);
-
-        f->cost[k] = rates->arc_seconds * arcs + rates->row_seconds * (double)f->rows[k];
-        f->bytes[k] = rates->bytes_per_arc * arcs + rates->bytes_per_row * (double)f->rows[k];
-    }
+    f->arcs_out = c->out;
+    c->rows = c->in = c->out = NULL;
+    gnti_chunk_facts_weigh(f, rates);
 done:
     return st;
 }

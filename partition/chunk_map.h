@@ -12,9 +12,9 @@
 
 typedef struct gnti_chunk_facts {
     int32_t num_chunks;
-    double *cost;         /* (K) seconds at speed 1 */
-    double *bytes;        /* (K) memory, resident when owned */
-    int64_t *rows, *arcs; /* (K) */
+    double *cost;                    /* (K) seconds at speed 1 */
+    double *bytes;                   /* (K) memory, resident when owned */
+    int64_t *rows, *arcs, *arcs_out; /* (K) arcs that end in the chunk, that start in it */
     int64_t *offsets;
     int32_t *neighbour;
     double *halo_rows; /* quotient graph, CSR over chunks: q_pr */
@@ -33,6 +33,16 @@ gnt_status gnti_chunk_facts_make_dataset(const gnt_dataset *data, const gnti_par
 gnt_status gnti_chunk_facts_stream(gnti_arc_stream *stream, const int64_t *origin, const gnti_partition *p,
                                    const gnti_chunk_rates *rates, gnti_chunk_facts **out);
 void gnti_chunk_facts_free(gnti_chunk_facts **f);
+/* Cost and bytes anew, by other rates. */
+void gnti_chunk_facts_weigh(gnti_chunk_facts *f, const gnti_chunk_rates *rates);
+
+/* chunk_halo.c: rows that each device receives before a product with the graph when chunks lie so, each row once (sums of
+ * halo_rows count a row for every chunk that reads it). Of a dataset in memory, or one pass over the file of a header. */
+gnt_status gnti_chunk_owner_halo(const gnt_dataset *data, const gnti_partition *p, const int32_t *owner,
+                                 int32_t num_devices, int64_t *halo);
+/* Facts by reading what a dataset has: its graph, or its file when only the header was read. */
+gnt_status gnti_chunk_facts_read(const gnt_dataset *data, const gnti_partition *p,
+                                 const gnti_chunk_rates *rates, gnti_chunk_facts **out);
 
 typedef struct gnti_map_device {
     double speed;  /* > 0 */

@@ -90,10 +90,20 @@ done:
     return st;
 }
 
+gnt_status gnti_job_foresee(gnti_job *job, const gnt_model *model, const gnt_dataset *data,
+                            const gnt_trainer_config *config)
+{
+    if (job->partition == NULL || job->forecast != NULL)
+        return GNT_OK;
+    return gnti_forecast_create(model, data, config, &job->forecast);
+}
+
 void gnti_job_close(gnti_job *job)
 {
     gnti_comm_free(&job->processes);
     gnti_partition_free(&job->partition);
+    gnti_forecast_free(&job->forecast);
+    gnti_free(job->rates);
     gnti_chunk_facts_free(&job->facts);
     gnti_free(job->cost);
     gnti_placement_free(&job->place);

@@ -7,9 +7,7 @@
 #ifndef GNTI_TRAIN_JOB_H
 #define GNTI_TRAIN_JOB_H
 
-#include "kernels/virtual.h"
-#include "partition/chunk_map.h"
-#include "train/config.h"
+#include "train/forecast.h"
 
 #define GNTI_RUN_PARTITION "partition.part.h5" /* in the run folder */
 
@@ -26,6 +24,8 @@ typedef struct gnti_job {
     gnti_comm *processes; /* self, or all MPI processes */
     gnti_placement place;
     gnti_partition *partition; /* NULL: the whole graph */
+    gnti_forecast *forecast;   /* of a rank; NULL without a partition */
+    gnti_rates *rates;         /* (size) of the devices; NULL until chunks are placed */
     gnti_chunk_facts *facts;   /* of the root alone */
     double *cost;              /* (K) of each chunk, on every process; NULL without a partition */
 } gnti_job;
@@ -42,9 +42,17 @@ gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt
  * calls it. */
 gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config);
 
-/* Which rank owns which chunk, on devices of these speeds (NULL: those of the probe of kernels/profile.h where devices differ,
- * else equal): the first map, or from an older placement with few bytes moved (device d of it is d now, or leaves). moved may
- * be NULL. */
+/* What a rank would take of this model and data: what chunks are placed by. After the partition is found. */
+gnt_status gnti_job_foresee(gnti_job *job, const gnt_model *model, const gnt_dataset *data,
+                            const gnt_trainer_config *config);
+/* Rates of the devices: measured where they differ (kernels/profile.h), those of an ordinary machine where not, so that such runs are
+ * placed alike every time. Every process calls it. (size), to be freed. */
+gnt_status gnti_job_rates(const gnti_job *job, gnti_rates **out);
+/* The link between ranks by what it is, and whether it works while ranks compute. */
+gnti_link gnti_job_link(const gnti_job *job, bool *apart);
+
+/* Which rank owns which chunk (train/placement.h), by measured speeds (NULL: by rates): the first map, or from an older placement
+ * with few bytes moved (device d of it is d now, or leaves). moved may be NULL. */
 gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *speeds,
                           const gnti_placement *from, gnti_moves *moved);
 void gnti_placement_free(gnti_placement *place);

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which rank owns which chunk. The process of rank 0 decides, since it alone knows the quotient graph, and tells the others.
  */
-#include "train/job.h"
+#include "train/placement.h"
 
 #include "base/alloc.h"
-#include "kernels/profile.h"
+#include "dist/link_cost.h"
+#include "train/job.h"
 
 #include <string.h>
 
-/* Floats of a row and of an arc of an ordinary layer: what chunks are weighed with until rates were measured. */
-static const gnti_chunk_rates plain_rates = {
-    .arc_seconds = 4e-9, .row_seconds = 4e-8, .bytes_per_row = 1024.0, .bytes_per_arc = 8.0
-};
-
 /* Where speeds were measured, a map is worth balancing as well as its chunks allow. */
+#define TOLERANCE          0.05
 #define MEASURED_TOLERANCE 0.005
 
 void gnti_placement_free(gnti_placement *place)
@@ -21,21 +18,6 @@ void gnti_placement_free(gnti_placement *place)
     gnti_free(place->specs);
     gnti_free(place->owner);
     memset(place, 0, sizeof *place);
-}
-
-static gnt_status facts_of_file(const gnt_dataset *data, const gnti_partition *p, gnti_chunk_facts **out)
-{
-    gnt_status st = GNT_OK;
-    gnti_arc_stream *stream = NULL;
-    int64_t *origin = NULL;
-
-    GNT_TRY(gnti_arc_stream_open(data->path, &stream));
-    GNT_TRY(gnti_arc_stream_read_origin(stream, &origin));
-    GNT_TRY(gnti_chunk_facts_stream(stream, origin, p, &plain_rates, out));
-done:
-    gnti_free(origin);
-    gnti_arc_stream_close(&stream);
-    return st;
 }
 
 /* Devices that nothing tells apart. */
@@ -66,78 +48,93 @@ static int32_t number_now(const gnti_placement *from, const gnti_placement *to, 
     return device < to->size ? device : -1;
 }
 
-/* From where the chunks lie. */
-static gnt_status place_again(gnti_job *job, const gnti_map_config *config, const gnti_placement *from,
-                              gnti_moves *moved)
+/* New numbers of all old devices. */
+static gnt_status renumber(const gnti_placement *from, const gnti_placement *to, int32_t **out)
 {
     gnt_status st = GNT_OK;
-    const bool alike = all_alike(from) && all_alike(&job->place);
+    const bool alike = all_alike(from) && all_alike(to);
     int32_t *new_of_old = NULL;
 
     GNT_TRY(gnti_alloc_array(&new_of_old, from->size));
     for (int32_t d = 0; d < from->size; d++)
-        new_of_old[d] = number_now(from, &job->place, alike, d);
-    GNT_TRY(gnti_chunk_map_resize(job->facts, config, from->owner, new_of_old, from->size, job->place.owner,
-                                  moved));
+        new_of_old[d] = number_now(from, to, alike, d);
+    *out = new_of_old;
+done:
+    return st;
+}
+
+gnti_link gnti_job_link(const gnti_job *job, bool *apart)
+{
+    const gnti_device_spec *spec = &job->place.specs[0];
+
+    /* not what was measured: one machine places alike each time */
+    *apart = spec->virtual_clock ? spec->latency > 0.0 || spec->bandwidth > 0.0 : job->processes->size > 1;
+    if (spec->virtual_clock)
+        return (gnti_link){ spec->latency, spec->bandwidth };
+    return gnti_cost_link_default(job->processes);
+}
+
+static gnt_status place_at_root(gnti_job *job, const gnt_dataset *data, const gnti_rates *rates,
+                                const double *speeds, const gnti_placement *from, gnti_moves *moved)
+{
+    gnt_status st = GNT_OK;
+    const gnti_chunk_rates none = { 0 };
+    int32_t *new_of_old = NULL;
+    gnti_placing p = { .forecast = job->forecast,
+                       .data = data,
+                       .partition = job->partition,
+                       .specs = job->place.specs,
+                       .num_devices = job->place.size,
+                       .rates = rates,
+                       .speeds = speeds };
+
+    if (job->facts == NULL)
+        GNT_TRY(gnti_chunk_facts_read(data, job->partition, &none, &job->facts));
+    p.facts = job->facts;
+    p.link = gnti_job_link(job, &p.apart);
+    p.tolerance = speeds != NULL || gnti_device_specs_differ(job->place.specs, job->place.size)
+                      ? MEASURED_TOLERANCE
+                      : TOLERANCE;
+    if (from != NULL && from->owner != NULL) {
+        GNT_TRY(renumber(from, &job->place, &new_of_old));
+        p.old_owner = from->owner;
+        p.new_of_old = new_of_old;
+        p.num_old = from->size;
+    }
+    GNT_TRY(gnti_place_chunks(&p, job->place.owner, moved));
+    memcpy(job->cost, job->facts->cost, (size_t)job->facts->num_chunks * sizeof *job->cost);
 done:
     gnti_free(new_of_old);
     return st;
 }
 
-static gnt_status place_at_root(gnti_job *job, const gnt_dataset *data, const double *speeds,
-                                const gnti_placement *from, gnti_moves *moved)
-{
-    gnt_status st = GNT_OK;
-    gnti_map_device *devices = NULL;
-    /* seconds a halo row are not known yet: so few that balance decides, and halo between equals */
-    gnti_map_config config = { .num_devices = job->place.size,
-                               .halo_seconds = 1e-15,
-                               .tolerance = speeds != NULL ? MEASURED_TOLERANCE : 0.05 };
-
-    if (job->facts == NULL)
-        GNT_TRY(data->header != NULL
-                    ? facts_of_file(data, job->partition, &job->facts)
-                    : gnti_chunk_facts_make_dataset(data, job->partition, &plain_rates, &job->facts));
-    GNT_TRY(gnti_alloc_array(&devices, job->place.size));
-    for (int32_t i = 0; i < job->place.size; i++)
-        devices[i] =
-            (gnti_map_device){ speeds != NULL ? speeds[i] : 1.0, (double)job->place.specs[i].memory };
-    config.devices = devices;
-    if (from != NULL && from->owner != NULL)
-        GNT_TRY(place_again(job, &config, from, moved));
-    else
-        GNT_TRY(gnti_chunk_map_first(job->facts, &config, job->place.owner));
-    memcpy(job->cost, job->facts->cost, (size_t)job->facts->num_chunks * sizeof *job->cost);
-done:
-    gnti_free(devices);
-    return st;
-}
-
-/* Speeds of devices that differ, measured before the first map, so that the first epoch is in balance; NULL: alike. */
-static gnt_status probe_speeds(const gnti_job *job, double **out)
+gnt_status gnti_job_rates(const gnti_job *job, gnti_rates **out)
 {
     gnt_status st = GNT_OK;
     const gnti_placement *place = &job->place;
-    double *speeds = NULL;
+    const bool differ = gnti_device_specs_differ(place->specs, place->size);
+    const int64_t count = (int64_t)place->size * (int64_t)(sizeof(gnti_rates) / sizeof(double));
+    gnti_rates *rates = NULL;
 
-    *out = NULL;
-    if (!gnti_device_specs_differ(place->specs, place->size))
-        return GNT_OK;
-    GNT_TRY(gnti_calloc_array(&speeds, place->size));
-    for (int32_t i = place->first; i < place->first + place->num_local; i++) {
+    GNT_TRY(gnti_calloc_array(&rates, place->size));
+    for (int32_t i = 0; !differ && i < place->size; i++)
+        rates[i] = gnti_rates_default(1);
+    for (int32_t i = place->first; differ && i < place->first + place->num_local; i++) {
         gnti_device_config config;
         gnti_profile profile;
 
         GNT_TRY(gnti_job_device_config(job, i, &config));
-        GNT_TRY(gnti_device_profile(&place->specs[i], &config, (uint64_t)i, &profile));
-        speeds[i] = profile.speed;
+        GNT_TRY(gnti_device_profile(&place->specs[i], &config, (uint64_t)i,
+                                    gnti_forecast_kinds(job->forecast), &profile));
+        rates[i] = profile.rates;
     }
-    GNT_TRY(gnti_comm_all_reduce(job->processes,
-                                 &(gnti_all_reduce_args){ speeds, place->size, GNT_F64, GNTI_COMM_SUM }));
-    *out = speeds;
-    speeds = NULL;
+    if (differ)
+        GNT_TRY(gnti_comm_all_reduce(job->processes, &(gnti_all_reduce_args){ (double *)(void *)rates, count,
+                                                                              GNT_F64, GNTI_COMM_SUM }));
+    *out = rates;
+    rates = NULL;
 done:
-    gnti_free(speeds);
+    gnti_free(rates);
     return st;
 }
 
@@ -146,21 +143,19 @@ gnt_status gnti_job_place(gnti_job *job, const gnt_dataset *data, const double *
 {
     gnt_status st = GNT_OK;
     gnti_comm *c = job->processes;
-    double *probed = NULL;
 
     if (job->partition == NULL)
         return GNT_OK;
-    if (speeds == NULL)
-        GNT_TRY(probe_speeds(job, &probed));
+    if (job->rates == NULL)
+        GNT_TRY(gnti_job_rates(job, &job->rates));
     GNT_TRY(gnti_alloc_array(&job->place.owner, job->partition->num_chunks));
     if (job->cost == NULL)
         GNT_TRY(gnti_alloc_array(&job->cost, job->partition->num_chunks));
     if (c->rank == 0)
-        GNT_TRY(place_at_root(job, data, speeds != NULL ? speeds : probed, from, moved));
+        GNT_TRY(place_at_root(job, data, job->rates, speeds, from, moved));
     GNT_TRY(gnti_comm_broadcast(c, 0, job->place.owner,
                                 (size_t)job->partition->num_chunks * sizeof *job->place.owner));
     GNT_TRY(gnti_comm_broadcast(c, 0, job->cost, (size_t)job->partition->num_chunks * sizeof *job->cost));
 done:
-    gnti_free(probed);
     return st;
 }

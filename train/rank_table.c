@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { ROWS, ARCS, HALO_ROWS, NUM_COUNTS };
+enum { ROWS, ARCS, HALO_ROWS, DEVICE_BYTES, NUM_COUNTS };
 
 gnt_status gnti_trainer_count_ranks(gnt_trainer *tr)
 {
@@ -29,6 +29,7 @@ gnt_status gnti_trainer_count_ranks(gnt_trainer *tr)
         own[ROWS] = rows->num_own;
         own[ARCS] = rows->part->op->forward->offsets[rows->num_own];
         own[HALO_ROWS] = rows->part->forward->num_halo;
+        own[DEVICE_BYTES] = (int64_t)gnti_device_peak_bytes(gnti_ranks_at(tr->ranks, i)->device);
     }
     GNT_TRY(gnti_comm_all_reduce(
         tr->job.processes,
@@ -82,6 +83,7 @@ gnt_status gnti_trainer_put_ranks(const gnt_trainer *tr, gnti_json *o)
         GNT_TRY(gnti_json_set_int(item, "rows", own[ROWS]));
         GNT_TRY(gnti_json_set_int(item, "arcs", own[ARCS]));
         GNT_TRY(gnti_json_set_int(item, "halo_rows", own[HALO_ROWS]));
+        GNT_TRY(gnti_json_set_int(item, "device_bytes", own[DEVICE_BYTES]));
         GNT_TRY(gnti_json_set_number(item, "seconds", tr->rank_seconds[r]));
     }
 done:

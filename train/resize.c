@@ -69,12 +69,16 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
 {
     gnt_status st = GNT_OK;
     gnti_placement old = tr->job.place;
+    gnti_rates *old_rates = tr->job.rates;
     const bool had_partition = tr->job.partition != NULL, processes = tr->job.processes->size > 1;
 
     tr->job.place = (gnti_placement){
         .specs = specs, .size = num_specs, .first = old.first, .num_local = processes ? 1 : num_specs
     };
+    if (speeds == NULL) /* other devices */
+        tr->job.rates = NULL;
     GNT_TRY(gnti_job_find_partition(&tr->job, tr->data, &tr->config));
+    GNT_TRY(gnti_job_foresee(&tr->job, tr->model, tr->data, &tr->config));
     GNT_TRY(gnti_job_place(&tr->job, tr->data, speeds, &old, moved));
     if (speeds != NULL && old.owner != NULL &&
         memcmp(old.owner, tr->job.place.owner, (size_t)tr->job.partition->num_chunks * sizeof *old.owner) ==
@@ -85,8 +89,13 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
     }
     GNT_TRY(make_new_ranks(tr, speeds != NULL));
     gnti_placement_free(&old);
+    if (tr->job.rates != old_rates)
+        gnti_free(old_rates);
 done:
     if (st != GNT_OK) { /* everything as it was */
+        if (tr->job.rates != old_rates)
+            gnti_free(tr->job.rates);
+        tr->job.rates = old_rates;
         gnti_placement_free(&tr->job.place);
         tr->job.place = old;
         if (!had_partition) {

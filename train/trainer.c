@@ -152,6 +152,7 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     GNT_TRY(gnti_job_find_partition(&tr->job, data, &tr->config));
     GNT_TRY(find_checkpoint(tr, &found));
     GNT_TRY(gnti_trainer_share_choices(tr));
+    GNT_TRY(gnti_job_foresee(&tr->job, model, data, &tr->config));
     GNT_TRY(gnti_job_place(&tr->job, data, NULL, NULL, NULL));
     GNT_TRY(gnti_trainer_make_ranks(tr, NULL));
     GNT_TRY(gnti_trainer_count_ranks(tr));

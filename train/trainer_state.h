@@ -42,7 +42,8 @@ struct gnt_trainer {
     gnti_ranks *ranks;
     gnti_drift *drift;    /* NULL: chunks stay where they are */
     double *rank_seconds; /* (size) of compute in the newest epoch; with a partition */
-    int64_t *rank_counts; /* (size, 3) rows, arcs, halo rows; with a partition */
+    int64_t
+        *rank_counts; /* (size, 4) rows, arcs, halo rows, bytes of the device's allocator; with a partition */
     double *rank_work;    /* (size) predicted; with drift */
     double setup_seconds; /* that making the ranks took */
     gnti_rank *lead;      /* the first of this process: weights are the same on all of them */

@@ -197,9 +197,9 @@ GNT_API int32_t gntx_context_num_processes(const gnt_context *ctx);
 GNT_API gnt_status gntx_check_single(void); /* ERR_USAGE in one of several processes of a launcher */
 /* Backends and devices: {"devices": [{"name", "kind", "total_bytes", "free_bytes", "threads", "isa"}]}. */
 GNT_API gnt_status gntx_devices(gntx_json **out);
-/* Measures the devices of a text (gnt_trainer_config.devices; NULL: one) with a short sparse and dense product each, one after
- * the other: {"devices": [{"device", "backend", "spmm_seconds", "gemm_seconds", "speed", "memory_bytes"}], "shares": "4:2:1"};
- * speed 1 is the slowest's, memory_bytes is there where it is limited. */
+/* Measures the devices of a text (gnt_trainer_config.devices; NULL: one), one after the other: {"devices": [{"device", "backend",
+ * "spmm_seconds", "gemm_seconds", "speed" (1: the slowest), "gemm_rates": {"flops", "bytes"}, "spmm_rates", "attend_rates",
+ * "other_rates", "memory_bytes" (when limited)}], "shares": "4:2:1"}. */
 GNT_API gnt_status gntx_devices_profile(const char *devices, gntx_json **out);
 
 /* ---- training, evaluation, prediction (train/) ---- */

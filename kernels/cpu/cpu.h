@@ -23,7 +23,7 @@ struct gnt_device {
     gnti_isa product_isa; /* of dense products: isa, or what was quicker below it (the bits are the same) */
     gnti_determinism determinism;
     size_t memory_limit;
-    atomic_size_t used_bytes;
+    atomic_size_t used_bytes, peak_bytes;
 };
 
 struct gnt_buffer {
@@ -88,6 +88,7 @@ gnt_status cpu_list(gnt_device_info *out, int32_t capacity, int32_t *out_count);
 gnt_status cpu_open(int32_t index, const gnti_device_config *config, gnt_device **out);
 gnt_status ref_open(int32_t index, const gnti_device_config *config, gnt_device **out);
 void cpu_close(gnt_device *dev);
+size_t cpu_peak_bytes(const gnt_device *dev);
 gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 gnt_status cpu_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out);
 void cpu_free(gnt_buffer *buf);

@@ -6,8 +6,8 @@
 
 #define CPU_COMMON                                                                                           \
     .version = GNT_VERSION, .in_host_memory = true, .list = cpu_list, .close = cpu_close,                    \
-    .alloc = cpu_alloc, .host_buffer = cpu_host_buffer, .free = cpu_free, .upload = cpu_upload,              \
-    .download = cpu_download, .copy = cpu_copy, .stream_open = cpu_stream_open,                              \
+    .peak_bytes = cpu_peak_bytes, .alloc = cpu_alloc, .host_buffer = cpu_host_buffer, .free = cpu_free,      \
+    .upload = cpu_upload, .download = cpu_download, .copy = cpu_copy, .stream_open = cpu_stream_open,        \
     .stream_close = cpu_stream_close, .stream_wait = cpu_stream_wait, .event_record = cpu_event_record,      \
     .event_await = cpu_event_await, .event_seconds = cpu_event_seconds
 

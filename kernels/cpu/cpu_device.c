@@ -114,6 +114,7 @@ static gnt_status open_as(const gnt_backend *backend, int32_t index, const gnti_
     dev->determinism = c->determinism;
     dev->memory_limit = c->memory_limit;
     atomic_init(&dev->used_bytes, 0);
+    atomic_init(&dev->peak_bytes, 0);
     GNT_TRY(cpu_isa_choose(c->isa, &dev->isa));
     dev->product_isa = c->isa == GNTI_ISA_AUTO ? cpu_gemm_isa(dev->isa) : dev->isa;
     cpu_gemm_single_thread();
@@ -139,6 +140,19 @@ void cpu_close(gnt_device *dev)
     gnti_free(dev);
 }
 
+size_t cpu_peak_bytes(const gnt_device *dev)
+{
+    return atomic_load(&dev->peak_bytes);
+}
+
+static void note_peak(gnt_device *dev, size_t used)
+{
+    size_t peak = atomic_load(&dev->peak_bytes);
+
+    while (used > peak && !atomic_compare_exchange_weak(&dev->peak_bytes, &peak, used))
+        ;
+}
+
 gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
@@ -152,6 +166,7 @@ gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
     buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes };
     GNT_TRY(gnti_pages_alloc(bytes, &buf->head.host));
     buf->head.address = buf->head.host;
+    note_peak(dev, before + bytes);
     *out = buf;
     buf = NULL; /* handed over */
 done:

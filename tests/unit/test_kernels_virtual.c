@@ -5,6 +5,7 @@
 #include "tests/support/gnt_test.h"
 
 #include "base/alloc.h"
+#include "kernels/dispatch_count.h"
 #include "kernels/virtual.h"
 
 #include <math.h>
@@ -87,9 +88,9 @@ static double mean_seconds(const char *text, gnti_op_kind kind, double bytes, in
     assert_int_equal(gnti_device_specs_parse(text, &specs, &count), GNT_OK);
     assert_int_equal(gnti_virtual_create(&specs[0], 7, &v), GNT_OK);
     for (int i = 0; i < TIMES; i++) {
-        gnti_virtual_begin(v, (const gnt_stream *)(const void *)&stream, step);
-        stream.counters[kind].bytes += bytes;
-        gnti_virtual_end(v, (const gnt_stream *)(const void *)&stream);
+        gnti_virtual_begin(v, (gnt_stream *)(void *)&stream, step);
+        gnti_count((gnt_stream *)(void *)&stream, kind, 0.0, 0.0, bytes);
+        gnti_virtual_end(v, (gnt_stream *)(void *)&stream);
         sum += gnti_virtual_take_seconds(v);
     }
     assert_true(fabs(*gnti_virtual_clock(v) - sum) < 1e-9 * sum);
@@ -142,10 +143,11 @@ static void noise_is_that_of_ops(void **state)
         for (int t = 0; t < TIMES; t++) {
             double seconds;
 
-            gnti_virtual_begin(v, (const gnt_stream *)(const void *)&stream, 0);
-            stream.counters[GNTI_OP_MAP].bytes += 1e9;
-            stream.counters[GNTI_OP_MAP].calls += cases[i].calls;
-            gnti_virtual_end(v, (const gnt_stream *)(const void *)&stream);
+            gnti_virtual_begin(v, (gnt_stream *)(void *)&stream, 0);
+            for (int64_t c = 0; c < cases[i].calls; c++)
+                gnti_count((gnt_stream *)(void *)&stream, GNTI_OP_MAP, 0.0, 0.0,
+                           1e9 / (double)cases[i].calls);
+            gnti_virtual_end(v, (gnt_stream *)(void *)&stream);
             seconds = gnti_virtual_take_seconds(v);
             squares += (seconds - 1.0) * (seconds - 1.0) / TIMES;
         }
@@ -153,6 +155,29 @@ static void noise_is_that_of_ops(void **state)
         gnti_virtual_free(&v);
         gnti_free(specs);
     }
+}
+
+/* Each op is limited by what limits it: one by operations and one by bytes take longer than their sums would. */
+static void ops_are_charged_one_by_one(void **state)
+{
+    gnti_device_spec *specs = NULL;
+    gnti_virtual *v = NULL;
+    gnti_stream_head stream = { 0 };
+    gnt_stream *s = (gnt_stream *)(void *)&stream;
+    int32_t count = 0;
+
+    (void)state;
+    gnt_assert_ok(gnti_device_specs_parse("cpu:clock=virtual,bytes=1e9,flops=1e9,noise=0", &specs, &count));
+    gnt_assert_ok(gnti_virtual_create(&specs[0], 7, &v));
+    gnti_virtual_begin(v, s, 0);
+    gnti_count(s, GNTI_OP_GEMM, 0.0, 2e9, 1e9);
+    gnti_count(s, GNTI_OP_GEMM, 0.0, 1e9, 3e9);
+    gnti_virtual_end(v, s);
+    assert_true(fabs(gnti_virtual_take_seconds(v) - 5.0) < 1e-9);
+    gnti_count(s, GNTI_OP_GEMM, 0.0, 1e9, 3e9); /* outside of a stretch */
+    assert_true(gnti_virtual_take_seconds(v) == 0.0);
+    gnti_virtual_free(&v);
+    gnti_free(specs);
 }
 
 static void paced_device_takes_longer(void **state)
@@ -166,9 +191,9 @@ static void paced_device_takes_longer(void **state)
     assert_int_equal(gnti_device_specs_parse("cpu;cpu:speed=0.25", &specs, &count), GNT_OK);
     assert_int_equal(gnti_virtual_create(&specs[1], 7, &v), GNT_OK);
     assert_null(gnti_virtual_clock(v));
-    gnti_virtual_begin(v, (const gnt_stream *)(const void *)&stream, 0);
+    gnti_virtual_begin(v, (gnt_stream *)(void *)&stream, 0);
     stream.counters[GNTI_OP_SPMM].seconds += 0.02; /* as if an op had taken so long */
-    gnti_virtual_end(v, (const gnt_stream *)(const void *)&stream);
+    gnti_virtual_end(v, (gnt_stream *)(void *)&stream);
     assert_true(gnti_virtual_take_seconds(v) >= 0.06);
     gnti_virtual_free(&v);
     gnti_free(specs);
@@ -176,10 +201,11 @@ static void paced_device_takes_longer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(numbers_and_lists), cmocka_unit_test(bad_texts),
-                                        cmocka_unit_test(virtual_clock_charges_work),
-                                        cmocka_unit_test(noise_is_that_of_ops),
-                                        cmocka_unit_test(paced_device_takes_longer) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_and_lists),          cmocka_unit_test(bad_texts),
+        cmocka_unit_test(virtual_clock_charges_work), cmocka_unit_test(noise_is_that_of_ops),
+        cmocka_unit_test(ops_are_charged_one_by_one), cmocka_unit_test(paced_device_takes_longer)
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
