@@ -115,9 +115,10 @@ gnt_status gnti_launch_detect(gnti_launch *out);
 gnt_status gnti_launch_check_devices(const gnti_launch *l, int32_t num_devices);
 gnt_status gnti_comm_mpi_create(gnti_comm **out);
 
-/* Before the first collective: every rank compares a hash of (program, shapes, plan, versions). ERR_PEER_LOST (exit 5) with
- * both sides named when they differ. `what` is text of at most 200 bytes that says what differs where it can. */
-gnt_status gnti_comm_check_launch(gnti_comm *c, const char *what, const char sha256[65]);
+/* Before the first collective: every rank compares its facts (version, model, data, every option) with those of rank 0, a line
+ * each: "NAME TAB VALUE", or "NAME TAB VALUE TAB NOTE" with a note that is shown but may differ. ERR_PEER_LOST (exit 5) that
+ * names the first one that differs with both values. */
+gnt_status gnti_comm_check_launch(gnti_comm *c, const char *facts);
 
 /* comm.c: the calls that everybody uses; arguments and the state of the communicator are checked here, once.
  */

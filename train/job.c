@@ -12,7 +12,6 @@
 #include "train/checkpoint.h"
 #include "train/checkpoint_facts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnti_job *job)
@@ -48,28 +47,29 @@ done:
     return st;
 }
 
-/* Model, data and every setting: what must be the same on all ranks. */
-static gnt_status hash_launch(const gnt_model *model, const gnt_dataset *data,
-                              const gnt_trainer_config *config, char out[GNTI_SHA256_HEX_BYTES])
+/* Version, model, data and every setting: what must be the same on all ranks. Files may have other names there. */
+static gnt_status list_facts(const gnt_model *model, const gnt_dataset *data,
+                             const gnt_trainer_config *config, gnti_determinism determinism, char **out)
 {
     gnt_status st = GNT_OK;
     gnti_text t = { 0 };
-    char *text = NULL, buffer[64], sha[GNTI_SHA256_HEX_BYTES];
-    const char *value = NULL;
+    char buffer[64], sha[GNTI_SHA256_HEX_BYTES];
+    const char *value = NULL, *path = data->path != NULL ? data->path : "in memory";
 
     GNT_TRY(gnti_model_sha256(model, sha));
-    gnti_text_append(&t, sha);
-    gnti_text_printf(&t, "\n%lld %s\n", (long long)data->num_nodes, data->content_sha256);
+    gnti_text_printf(&t, "gnntrain\t%s\n--model\t%s\nthe model's sha256\t%s\n", GNT_VERSION,
+                     gnti_model_text(model), sha);
+    gnti_text_printf(&t, "the number of nodes\t%lld\t%s\n", (long long)data->num_nodes, path);
+    gnti_text_printf(&t, "the dataset's content\t%s\t%s\n", data->content_sha256, path);
+    gnti_text_printf(&t, "the level of --deterministic\t%d\n", (int)determinism);
     for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++)
         if (gnti_trainer_table[i].kind != GNT_OPTION_KIND_END) {
             GNT_TRY(gnti_setting_text(&gnti_trainer_table[i], config, buffer, sizeof buffer, &value));
-            gnti_text_printf(&t, "%s %s\n", gnti_trainer_table[i].name, value);
+            gnti_text_printf(&t, "--%s\t%s\n", gnti_trainer_table[i].name, value);
         }
-    GNT_TRY(gnti_text_take(&t, &text));
-    GNT_TRY(gnti_sha256_of(text, strlen(text), out));
+    GNT_TRY(gnti_text_take(&t, out));
 done:
     gnti_text_free(&t);
-    gnti_free(text);
     return st;
 }
 
@@ -77,16 +77,14 @@ gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt
                           const gnt_trainer_config *config)
 {
     gnt_status st = GNT_OK;
-    char what[160], sha256[GNTI_SHA256_HEX_BYTES];
+    char *facts = NULL;
 
     if (job->processes->size == 1)
         return GNT_OK;
-    GNT_TRY(hash_launch(model, data, config, sha256));
-    snprintf(what, sizeof what, "gnntrain " GNT_VERSION ", model '%.40s', %lld nodes, seed %lld, %lld epochs",
-             gnti_model_text(model), (long long)data->num_nodes, (long long)config->seed,
-             (long long)config->epochs);
-    GNT_TRY(gnti_comm_check_launch(job->processes, what, sha256));
+    GNT_TRY(list_facts(model, data, config, gnti_context_determinism(job->ctx), &facts));
+    GNT_TRY(gnti_comm_check_launch(job->processes, facts));
 done:
+    gnti_free(facts);
     return st;
 }
 

@@ -16,7 +16,7 @@ grep -q 'epoch 3' "$work/err" || fail "abort: no reason"
 
 run 60 3 differ
 [ "$status" = 5 ] || fail "differ: exit $status instead of 5"
-for word in 'launch check' 'gcn with 2 layers' 'gat with 3 layers' 'rank 2'; do
+for word in "launch check: --model is 'gcn with 2 layers' on rank 0 and 'gat with 3 layers' on rank 2"; do
     grep -q "$word" "$work/err" || fail "differ: the text does not have '$word'"
 done
 

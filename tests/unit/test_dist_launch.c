@@ -138,38 +138,54 @@ static void test_without_a_plugin_or_a_launcher(void **state)
     assert_null(c);
 }
 
-typedef struct programs {
-    const char *what[3];
-    char hash[3];
-} programs;
-
 static gnt_status compare(gnti_comm *comm, void *user)
 {
-    const programs *p = user;
-    char hash[65] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const char *const *facts = user;
 
-    hash[63] = p->hash[comm->rank];
-    return gnti_comm_check_launch(comm, p->what[comm->rank], hash);
+    return gnti_comm_check_launch(comm, facts[comm->rank]);
 }
 
-static void test_programs_are_compared(void **state)
+/* Three ranks with these facts end with one text, which has all these words; NULL: they agree. */
+static void check_facts(const char *a, const char *b, const char *c, const char *words)
 {
-    programs same = { { "gcn:64", "gcn:64", "gcn:64" }, { 'a', 'a', 'a' } };
-    programs texts = { { "gcn:64", "gcn:64", "gat:8" }, { 'a', 'a', 'b' } };
-    programs hashes = { { "gcn:64", "gcn:64", "gcn:64" }, { 'a', 'b', 'a' } };
+    const char *facts[3] = { a, b, c };
     gnt_rank_result r[3];
 
-    (void)state;
-    gnt_ranks_run(3, 0.0, compare, &same, NULL);
-    gnt_ranks_run(3, 30.0, compare, &texts, r);
+    if (words == NULL) {
+        gnt_ranks_run(3, 0.0, compare, facts, NULL);
+        return;
+    }
+    gnt_ranks_run(3, 30.0, compare, facts, r);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(r[i].status, GNT_ERR_PEER_LOST);
-        assert_non_null(strstr(r[i].text, "rank 0 has gcn:64"));
-        assert_non_null(strstr(r[i].text, "rank 2 has gat:8"));
+        if (strstr(r[i].text, words) == NULL)
+            fail_msg("rank %d: no '%s' in '%s'", i, words, r[i].text);
     }
-    gnt_ranks_run(3, 30.0, compare, &hashes, r);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(r[i].status, GNT_ERR_PEER_LOST);
+}
+
+static void test_facts_are_compared(void **state)
+{
+    const char *one = "--model\tgcn:64\ncontent\tab12\t/a/x.h5\n--lr\t0.01\n";
+    char longer[3000] = "--class-weights\t";
+
+    (void)state;
+    check_facts(one, one, one, NULL);
+    check_facts(one, "--model\tgcn:64\ncontent\tab12\t/b/y.h5\n--lr\t0.01\n", one,
+                NULL); /* a note may differ */
+    check_facts("", "", "", NULL);
+    check_facts(one, one, "--model\tgat:8\ncontent\tab12\t/a/x.h5\n--lr\t0.01\n",
+                "--model is 'gcn:64' on rank 0 and 'gat:8' on rank 2:");
+    check_facts(one, "--model\tgcn:64\ncontent\tcd34\t/b/y.h5\n--lr\t0.01\n",
+                "--model\tgcn:64\ncontent\tab12\t/a/x.h5\n--lr\t0.02\n",
+                "content is 'ab12' (/a/x.h5) on rank 0 and 'cd34' (/b/y.h5) on rank 1:");
+    check_facts(one, one, "--model\tgcn:64\ncontent\tab12\t/a/x.h5\n--lr\t\n",
+                "--lr is '0.01' on rank 0 and '' on rank 2:");
+    check_facts(one, one, "--model\tgcn:64\ncontent\tab12\t/a/x.h5\n",
+                "--lr is '0.01' on rank 0 and missing on rank 2:");
+    check_facts("--lr\t1\n", "--lr\t1\n--new\t2\n", "--lr\t1\n",
+                "--new is missing on rank 0 and '2' on rank 1:");
+    memset(longer + strlen(longer), '7', 2000);
+    check_facts(one, longer, one, "launch check: --model is 'gcn:64' on rank 0 and '777");
 }
 
 int main(void)
@@ -177,7 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_environments),          cmocka_unit_test(test_contradictions),
         cmocka_unit_test(test_devices_against_ranks), cmocka_unit_test(test_without_a_plugin_or_a_launcher),
-        cmocka_unit_test(test_programs_are_compared),
+        cmocka_unit_test(test_facts_are_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
