@@ -16,9 +16,8 @@ grep -q 'epoch 3' "$work/err" || fail "abort: no reason"
 
 run 60 3 differ
 [ "$status" = 5 ] || fail "differ: exit $status instead of 5"
-for word in "launch check: --model is 'gcn with 2 layers' on rank 0 and 'gat with 3 layers' on rank 2"; do
-    grep -q "$word" "$work/err" || fail "differ: the text does not have '$word'"
-done
+words="launch check: --model is 'gcn with 2 layers' on rank 0 and 'gat with 3 layers' on rank 2"
+grep -q -- "$words" "$work/err" || fail "differ: the text does not have \"$words\""
 
 # Ranks that stop on request wait at their exit for the one that writes.
 run 60 3 stop "$work/file"
