@@ -13,7 +13,7 @@ namespace hostcuda
 enum { MAX_ARENAS = 17 }; /* 16 devices and pinned memory */
 
 struct arena {
-    char *start = nullptr, *next = nullptr;
+    char *start = nullptr, *next = nullptr, *top = nullptr; /* top: the end of what was ever used */
     size_t reserved = 0;
     int device = -1;
     std::map<char *, allocation> all; /* by the start of data; freed ones stay, to be named */

@@ -8,6 +8,10 @@
 #include <cstdio>
 #include <cstring>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace hostcuda
 {
 
@@ -86,8 +90,24 @@ static void fault(int signal, siginfo_t *info, void *context)
                                   : "");
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+/* The sanitizer saw it first, and has said where in the source: our line says whose memory it is. */
+static void name_report(const char *)
+{
+    void *at = __asan_get_report_address();
+    std::unique_lock<std::mutex> hold(memory_lock, std::try_to_lock);
+    arena *a = hold.owns_lock() ? arena_at(at) : nullptr;
+    const allocation *b = a == nullptr ? nullptr : nearest(a, at);
+    if (b != nullptr)
+        broken("%s touches %p: %s", describe_here().c_str(), at, describe(*b, at).c_str());
+}
+#endif
+
 void catch_faults()
 {
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_set_error_report_callback(name_report);
+#endif
     struct sigaction action;
     if (sigaction(SIGSEGV, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0 &&
         action.sa_sigaction == fault)

@@ -196,8 +196,9 @@ namespace hostcuda
 {
 
 static std::mutex graphs_lock;
-static std::unordered_set<CUgraph_st *> all_graphs;
-static std::unordered_set<CUgraphExec_st *> all_execs;
+static std::unordered_set<CUgraph_st *> &all_graphs =
+    *new std::unordered_set<CUgraph_st *>; /* never destroyed */
+static std::unordered_set<CUgraphExec_st *> &all_execs = *new std::unordered_set<CUgraphExec_st *>;
 
 template <typename T> static T *check_graph(std::unordered_set<T *> &all, T *graph, const char *call)
 {

@@ -70,7 +70,7 @@ static void reserve(arena *a, int device)
     void *start = mmap(nullptr, a->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED)
         broken("no address space for %zu bytes", a->reserved);
-    a->next = a->start = (char *)start;
+    a->next = a->top = a->start = (char *)start;
 }
 
 /* A hole of so many bytes behind the newest allocation, or from the start again: freed records there are forgotten. */
@@ -163,6 +163,7 @@ void *memory_new(int device, size_t bytes, const char *call, bool pooled)
     b.pooled = pooled;
     b.call = call;
     a.next = b.map + map_bytes;
+    a.top = std::max(a.top, a.next);
     if (mprotect(b.map, map_bytes, PROT_READ | PROT_WRITE) != 0)
         broken("%s: no host memory for %zu bytes", call, bytes);
     if (align == LARGE)
@@ -187,16 +188,12 @@ static const char *owner(int device)
 }
 
 /* ---- guard zones ---- */
-static void check_pad(const allocation &b, const char *from, size_t bytes, const char *side, const char *name)
+static void check_pad(const allocation &b, const char *from, size_t bytes, const char *name)
 {
     for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)from[i] != PAD) {
-            const long long away = from < b.data ? (long long)(b.data - (from + i))
-                                                 : (long long)(from + i - b.data) - (long long)b.bytes;
-            broken("'%s' wrote %lld bytes %s allocation %lld of %zu bytes (%s, %s)", name,
-                   from < b.data ? away : away + 1, side, (long long)b.number, b.bytes, b.call,
-                   owner(b.device));
-        }
+        if ((unsigned char)from[i] != PAD)
+            broken("'%s' wrote to byte %lld of allocation %lld, which has %zu bytes (%s, %s)", name,
+                   (long long)(from + i - b.data), (long long)b.number, b.bytes, b.call, owner(b.device));
 }
 
 __attribute__((no_sanitize("address"))) static void check_allocation(const allocation &b, size_t front,
@@ -205,8 +202,8 @@ __attribute__((no_sanitize("address"))) static void check_allocation(const alloc
     UNPOISON(b.map, b.map_bytes);
     const size_t pad = std::min(front, (size_t)(b.data - b.map));
     const char *tail = b.data + b.bytes;
-    check_pad(b, b.data - pad, pad, "in front of", name);
-    check_pad(b, tail, (size_t)(b.map + b.map_bytes - tail), "behind", name);
+    check_pad(b, b.data - pad, pad, name);
+    check_pad(b, tail, (size_t)(b.map + b.map_bytes - tail), name);
     POISON(b.map, (size_t)(b.data - b.map));
     POISON(tail, (size_t)(b.map + b.map_bytes - tail));
 }
@@ -325,7 +322,7 @@ void reset_memory()
     std::lock_guard<std::mutex> hold(memory_lock);
     for (arena &a : arenas) {
         if (a.start != nullptr) {
-            UNPOISON(a.start, a.reserved);
+            UNPOISON(a.start, (size_t)(a.top - a.start));
             munmap(a.start, a.reserved);
         }
         a = arena();

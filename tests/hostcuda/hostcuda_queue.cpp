@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams' queues. Nothing runs by itself: whoever waits runs heads of queues that are ready, in a random legal order.
  *
- * A wait draws one of three manners: `lean` runs only what the target needs (its stream, and the streams whose events this
- * one waits for), which shows a missing wait where the other work comes later in the program; `one first` follows a random
- * order of streams; `even` takes any ready head. When nothing of the device is ready, other devices' work is helped on. A
+ * A wait draws a manner, and now and then another one: `lean` runs only what the target needs (its stream, and the streams
+ * whose events this one waits for), so that what it should have waited for comes too late; `hasty` runs all others first, so
+ * that what should have waited for the target comes too early; `even` takes any ready head. When nothing of the device is ready, other devices' work is helped on. A
  * device's lock is held while a piece of its work runs, so devices run side by side when threads wait side by side.
  */
 #include "tests/hostcuda/hostcuda_runtime.h"
@@ -19,15 +19,16 @@ namespace hostcuda
 static const double STALL_SECONDS = 120;
 
 static std::mutex streams_lock;
-static std::unordered_set<const void *> all_streams;
-static std::vector<CUstream_st *> kept; /* every stream since the last reset */
+static std::unordered_set<const void *> &all_streams =
+    *new std::unordered_set<const void *>; /* never destroyed */
+static std::vector<CUstream_st *> &kept =
+    *new std::vector<CUstream_st *>; /* every stream since the last reset */
 static std::atomic<uint64_t> progress;
 static uint64_t next_stream;
 
-enum class manner { lean, one_first, even };
+enum class manner { lean, hasty, even };
 struct wait_order {
     manner how;
-    uint64_t salt;
     CUstream_st *target;
 };
 
@@ -171,16 +172,13 @@ static CUstream_st *lean_choice(CUstream_st *target, const std::vector<CUstream_
 
 static CUstream_st *choose(const std::vector<CUstream_st *> &ready, const wait_order &order)
 {
-    if (order.how == manner::lean) {
-        CUstream_st *s = lean_choice(order.target, ready);
-        if (s != nullptr)
-            return s;
-    }
-    if (order.how == manner::one_first)
-        return *std::max_element(ready.begin(), ready.end(), [&](CUstream_st *a, CUstream_st *b) {
-            return mix(a->number ^ order.salt) < mix(b->number ^ order.salt);
-        });
-    return ready[random_below(ready.size())];
+    CUstream_st *needed = order.how == manner::even ? nullptr : lean_choice(order.target, ready);
+    if (order.how == manner::lean && needed != nullptr)
+        return needed;
+    CUstream_st *any = ready[random_below(ready.size())];
+    for (int i = 0; i < 8 && any == needed; i++)
+        any = ready[random_below(ready.size())];
+    return any;
 }
 
 /* One piece of work of the device; false: none can go on now. The device's lock is held. */
@@ -242,7 +240,7 @@ static bool is_working()
 static wait_order draw_order(CUstream_st *target)
 {
     const uint64_t r = random_below(8);
-    return { r < 4 ? manner::lean : r < 6 ? manner::one_first : manner::even, random_below(~0ULL), target };
+    return { r < 4 ? manner::lean : r < 6 ? manner::hasty : manner::even, target };
 }
 
 void drive(int device, CUstream_st *target, const std::function<bool()> &done)
@@ -250,10 +248,12 @@ void drive(int device, CUstream_st *target, const std::function<bool()> &done)
     if (is_working())
         broken("'%s' waits for a stream from inside queued work", here.name);
     device_state &d = device_at(device);
-    const wait_order order = draw_order(target);
+    wait_order order = draw_order(target);
     uint64_t seen = progress;
     double since = seconds_now();
     while (!done()) {
+        if (random_below(8) == 0)
+            order = draw_order(target);
         d.lock.lock();
         bool moved = !done() && step(d, order);
         d.lock.unlock();

@@ -8,7 +8,8 @@ namespace hostcuda
 {
 
 static std::mutex events_lock;
-static std::unordered_set<CUevent_st *> all_events;
+static std::unordered_set<CUevent_st *> &all_events =
+    *new std::unordered_set<CUevent_st *>; /* never destroyed */
 
 static CUevent_st *event_of(cudaEvent_t event, const char *call)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the stand-in of the runtime is for: each program is run right, where no seed may complain, and with one typical mistake
  * planted, which (nearly) every one of 20 seeds must catch, by a broken rule or by a wrong answer. The rate is printed.
+ * label: medium (reports of a sanitizer take their time)
  */
 #include "tests/hostcuda/hostcuda_test.h"
 
@@ -38,23 +39,34 @@ static void launch_add(cudaStream_t s, float *y, const float *x)
     OK(cudaLaunchKernelEx(&c, add, y, x, N));
 }
 
-/* Step k fills x on one stream and adds it to y on another one: 1 + 2 + 3 + 4. */
-static void missing_event_wait(bool planted)
+/* Step k fills x on one stream and adds it to y on another one: 1 + 2 + ... + 8. */
+static void two_streams(bool read_waits, bool write_waits)
 {
     cudaStream_t a = new_stream(), b = new_stream();
     cudaEvent_t filled = new_event(), added = new_event();
     float *x = new_floats(N), *y = new_floats(N);
     launch_fill(b, y, 0);
-    for (int k = 1; k <= 4; k++) {
-        OK(cudaStreamWaitEvent(a, added, 0));
+    for (int k = 1; k <= 8; k++) {
+        if (write_waits)
+            OK(cudaStreamWaitEvent(a, added, 0));
         launch_fill(a, x, (float)k);
         OK(cudaEventRecord(filled, a));
-        if (!planted)
+        if (read_waits)
             OK(cudaStreamWaitEvent(b, filled, 0));
         launch_add(b, y, x);
         OK(cudaEventRecord(added, b));
     }
-    answer_is(read_float(y + N - 1, b), 10);
+    answer_is(read_float(y + N - 1, b), 36);
+}
+
+static void missing_event_wait(bool planted)
+{
+    two_streams(!planted, true);
+}
+
+static void missing_wait_of_the_writer(bool planted)
+{
+    two_streams(true, !planted);
 }
 
 /* The sum belongs on the stream that fills. */
@@ -62,7 +74,7 @@ static void wrong_stream(bool planted)
 {
     cudaStream_t a = new_stream(), b = new_stream();
     float *x = new_floats(N), *y = new_floats(N);
-    for (int k = 1; k <= 4; k++) {
+    for (int k = 1; k <= 8; k++) {
         launch_fill(a, y, (float)k);
         launch_fill(a, x, 1);
         launch_add(planted ? b : a, y, x);
@@ -77,7 +89,7 @@ static void use_after_free(bool planted)
     cudaStream_t a = new_stream(), b = new_stream();
     cudaEvent_t made = new_event(), done = new_event();
     float *y = new_floats(N);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 6; k++) {
         void *x;
         OK(cudaMallocAsync(&x, N * sizeof(float), a));
         launch_fill(a, (float *)x, 1);
@@ -325,6 +337,7 @@ struct mistake {
 };
 static const mistake MISTAKES[] = {
     { "missing event wait", missing_event_wait, 19 },
+    { "missing event wait, of the next writer", missing_wait_of_the_writer, 19 },
     { "wrong stream", wrong_stream, 19 },
     { "use after free, of another stream", use_after_free, 18 },
     { "use after free", use_after_plain_free, 20 },
