@@ -224,6 +224,42 @@ done:
     return st;
 }
 
+static const char *text_of(const gntx_json *item, const char *key)
+{
+    const char *text = gntx_json_to_text(gntx_json_find(item, key));
+
+    return text != NULL && text[0] != '\0' ? text : "none";
+}
+
+/* Back ends in plug-ins: versions of driver and libraries, or what is missing. One that is missing is no fault: the processor
+ * serves; one that opens and finds no device is. */
+static gnt_status check_plugins(report *r)
+{
+    gnt_status st = GNT_OK;
+    gntx_json *facts = NULL;
+    const gntx_json *plugins;
+
+    GNT_TRY(gntx_devices(&facts));
+    plugins = gntx_json_find(facts, "plugins");
+    for (int64_t i = 0; i < gntx_json_length(plugins); i++) {
+        const gntx_json *p = gntx_json_at(plugins, i);
+        const char *problem = text_of(p, "problem");
+
+        if (gntx_json_find(p, "runtime") == NULL)
+            add(r, OK, text_of(p, "backend"), "", "not used: %s", problem);
+        else
+            add(r, strcmp(problem, "none") == 0 ? OK : WARN, text_of(p, "backend"),
+                "install or update the device's driver",
+                "%s%sdriver %s, runtime %s, sparse %s, blas %s, collectives %s",
+                strcmp(problem, "none") == 0 ? "" : problem, strcmp(problem, "none") == 0 ? "" : "; ",
+                text_of(p, "driver"), text_of(p, "runtime"), text_of(p, "sparse"), text_of(p, "blas"),
+                text_of(p, "collectives"));
+    }
+done:
+    gntx_json_free(&facts);
+    return st;
+}
+
 static void print_lines(const report *r)
 {
     static const char *const colors[] = { "32", "33", "31" };
@@ -253,6 +289,7 @@ static gnt_status run(cli_call *call)
     GNT_TRY(gntx_json_set_text(facts, "version", gnt_version()));
     GNT_TRY(gntx_json_set_array(facts, "checks", &r.list));
     GNT_TRY(check_libraries(&r));
+    GNT_TRY(check_plugins(&r));
     check_cores(&r);
     check_memory(&r);
     check_huge_pages(&r);

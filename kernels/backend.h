@@ -81,7 +81,8 @@ typedef struct gnt_backend {
 
 /* registry.c: the table by name ("cpu", "ref" the slow oracle, "auto"); ERR_UNSUPPORTED lists what there is. */
 gnt_status gnti_backend_find(const char *name, const gnt_backend **out);
-const gnt_backend *gnti_backend_at(int32_t index); /* NULL behind the last one */
+const gnt_backend *gnti_backend_at(int32_t index);        /* NULL behind the last one; opens plug-ins */
+const gnt_backend *gnti_backend_linked_at(int32_t index); /* those that need no plug-in alone */
 
 /* Which table a device belongs to, and what dispatch.c must know of the others: every backend's struct of that kind
  * starts with this head. */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/team.h"
 #include "base/text.h"
+#include "kernels/device_plugin.h"
 #include "kernels/profile.h"
 
 enum { MAX_DEVICES = 64 };
@@ -34,6 +35,33 @@ done:
     return st;
 }
 
+/* What a plug-in of devices sees, or why it is not used. */
+static gnt_status add_plugin(const gnti_plugin_line *line, gnti_json *list)
+{
+    gnt_status st = GNT_OK;
+    const gnti_device_plugin *plugin = NULL;
+    gnti_plugin_facts seen = { .driver = "" };
+    char why[GNTI_DEVICE_PLUGIN_WHY_BYTES];
+    gnti_json *item = NULL;
+
+    GNT_TRY(gnti_device_plugin_find(line->backend, &plugin, why));
+    if (plugin != NULL)
+        plugin->facts(&seen);
+    GNT_TRY(gnti_json_append_object(list, &item));
+    GNT_TRY(gnti_json_set_text(item, "backend", line->backend));
+    GNT_TRY(gnti_json_set_bool(item, "usable", plugin != NULL && seen.problem[0] == '\0'));
+    GNT_TRY(gnti_json_set_text(item, "problem", plugin != NULL ? seen.problem : why));
+    if (plugin == NULL)
+        goto done;
+    GNT_TRY(gnti_json_set_text(item, "driver", seen.driver));
+    GNT_TRY(gnti_json_set_text(item, "runtime", seen.runtime));
+    GNT_TRY(gnti_json_set_text(item, "sparse", seen.sparse));
+    GNT_TRY(gnti_json_set_text(item, "blas", seen.blas));
+    GNT_TRY(gnti_json_set_text(item, "collectives", seen.collectives));
+done:
+    return st;
+}
+
 gnt_status gntx_devices(gntx_json **out)
 {
     gnt_status st = GNT_OK;
@@ -44,6 +72,9 @@ gnt_status gntx_devices(gntx_json **out)
     for (int32_t i = 0; gnti_backend_at(i) != NULL; i++)
         if (gnti_backend_at(i)->priority > 0) /* the oracle is no choice */
             GNT_TRY(add_devices(gnti_backend_at(i), list));
+    GNT_TRY(gnti_json_set_array(facts, "plugins", &list));
+    for (int32_t i = 0; i < GNTI_NUM_DEVICE_PLUGINS; i++)
+        GNT_TRY(add_plugin(&gnti_plugin_lines[i], list));
     *out = (gntx_json *)facts;
     facts = NULL;
 done:

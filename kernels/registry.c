@@ -35,9 +35,14 @@ static gnt_status open_plugins(void)
     return GNT_OK;
 }
 
+const gnt_backend *gnti_backend_linked_at(int32_t index)
+{
+    return index >= 0 && index < NUM_BACKENDS ? backends[index] : NULL;
+}
+
 const gnt_backend *gnti_backend_at(int32_t index)
 {
-    if (index >= 0 && index < NUM_BACKENDS)
+    if (gnti_backend_linked_at(index) != NULL)
         return backends[index];
     for (int32_t i = 0; i < GNTI_NUM_DEVICE_PLUGINS; i++)
         if (plugin_backend(i) != NULL && index-- == NUM_BACKENDS)

@@ -29,8 +29,9 @@ gnt_status gntx_build_info(gntx_json **out)
     GNT_TRY(gnti_json_create_object(&facts));
     GNT_TRY(gnti_json_set_text(facts, "compiler", __VERSION__));
     GNT_TRY(gnti_json_set_array(facts, "backends", &backends));
-    for (int32_t i = 0; gnti_backend_at(i) != NULL; i++)
-        GNT_TRY(gnti_json_append_text(backends, gnti_backend_at(i)->name));
+    for (int32_t i = 0; gnti_backend_linked_at(i) != NULL;
+         i++) /* to open plug-ins would cost every --version */
+        GNT_TRY(gnti_json_append_text(backends, gnti_backend_linked_at(i)->name));
     GNT_TRY(add_libraries(facts));
     *out = (gntx_json *)facts;
     facts = NULL;

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# label: medium
+# Devices in a plug-in, here its build on a stand-in of driver and libraries: listed, examined, trained on, mixed with the
+# processor; nothing of it is opened where nobody asks for it.
+. "$(dirname "$0")/support.sh"
+
+plugin=$GNT_BINARY_DIR/lib/hostcuda/libgnntrain-cuda.so
+[ -e "$plugin" ] || { echo "SKIPPED: no CUDA plug-in on the stand-in: the CUDA headers or a C++ compiler were missing when this was built"; exit 77; }
+
+run 0 generate csbm --nodes 300 --seed 3 -q -o a.h5
+gcn=(train a.h5 --model 'gcn:8:dropout=0.5, linear' --epochs 8 --seed 2 -q)
+
+# without the folder there is no such device on a machine without a driver
+if [ ! -e /dev/nvidia0 ]; then
+    run 2 "${gcn[@]}" --devices cuda:0 --run none
+    err_has "backend 'cuda' cannot be used" "no driver"
+fi
+export GNNTRAIN_PLUGIN_DIR=${plugin%/*} HOSTCUDA_DEVICES=64M,32M
+run 0 devices --json
+json '[d["backend"] for d in x["devices"]] == ["cpu", "cuda", "cuda"] and x["devices"][2]["total_bytes"] == 32 << 20'
+json 'x["plugins"][0]["usable"] and x["plugins"][0]["driver"] and x["plugins"][0]["collectives"]'
+run 0 doctor --json
+json 'any(c["name"] == "cuda" and c["state"] == "ok" and "runtime" in c["text"] for c in x["checks"])'
+
+# a version asks for nothing, neither do verbs that compute nothing
+if command -v strace >/dev/null; then
+    for verb in --version 'info a.h5'; do
+        # shellcheck disable=SC2086 # words
+        strace -f -e trace=openat,open -o trace.txt "$GNNTRAIN" $verb >/dev/null
+        ! grep -q gnntrain-cuda trace.txt || fail "'$verb' opens the plug-in"
+    done
+fi
+
+# one device: the curve of the processor; several, by numbers and mixed
+run 0 "${gcn[@]}" --devices cpu --run cpu
+run 0 "${gcn[@]}" --devices cuda:0 --run one
+run 0 "${gcn[@]}" --devices cuda:0 --no-pass capture --run plain
+run 0 "${gcn[@]}" --devices cuda:1,mem=16M --run limited
+same_curve() { # RUN OTHER BOUND
+    "$GNT_PYTHON" - "$1" "$2" "$3" <<'EOF' || fail "the curves of $1 and $2 differ"
+import json, sys
+a, b = ([json.loads(l)["train_loss"] for l in open(f"{r}/metrics.jsonl")] for r in sys.argv[1:3])
+assert len(a) == len(b) == 8, (a, b)
+assert all(abs(x - y) <= float(sys.argv[3]) * abs(y) for x, y in zip(a, b)), (a, b)
+EOF
+}
+same_curve one cpu 1e-5
+same_curve one plain 0
+same_curve limited one 0
+
+# what is refused
+run 2 "${gcn[@]}" --devices cuda:3-1 --run no
+err_has "neither a device's number nor a range"
+run 2 "${gcn[@]}" --devices cuda:0,speed=0.5 --run no
+err_has "mem alone goes with its number"
+run 2 "${gcn[@]}" --devices cuda:7 --run no
+err_has "device 7 does not exist" "there are 2"
+run 4 "${gcn[@]}" --devices cuda:0,mem=20K --run no
+echo "device plug-in: all as expected"
