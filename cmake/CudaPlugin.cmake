@@ -26,7 +26,9 @@ foreach(header cuda_runtime_api.h cusparse.h cublasLt.h nccl.h)
   endif()
 endforeach()
 if(missing)
-  message(STATUS "no CUDA plug-in, and its tests are skipped: missing ${missing}")
+  list(JOIN missing " " missing)
+  set(GNT_NO_HOSTCUDA "missing ${missing}") # tests/CMakeLists.txt says it where skipped tests are listed
+  message(STATUS "no CUDA plug-in, and its tests are skipped: ${GNT_NO_HOSTCUDA}")
   return()
 endif()
 
@@ -51,10 +53,14 @@ if(GNT_TESTS AND CMAKE_CXX_COMPILER)
   # the same as a plug-in in a folder of its own, which GNNTRAIN_PLUGIN_DIR names
   add_library(gnntrain-hostcuda MODULE $<TARGET_OBJECTS:gnt_hostcuda> ${cuda_host_sources})
   target_link_libraries(gnntrain-hostcuda PRIVATE gnt_hostcuda)
+  if(NOT GNT_SANITIZE) # a sanitizer's own symbols come from the program
+    target_link_options(gnntrain-hostcuda PRIVATE -Wl,--no-undefined)
+  endif()
   set_target_properties(gnntrain-hostcuda PROPERTIES OUTPUT_NAME gnntrain-cuda LINKER_LANGUAGE CXX
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/hostcuda)
 else()
-  message(STATUS "the CUDA plug-in is not run by tests: missing a C++ compiler")
+  set(GNT_NO_HOSTCUDA "missing a C++ compiler")
+  message(STATUS "the CUDA plug-in is not run by tests: ${GNT_NO_HOSTCUDA}")
 endif()
 
 if(GNT_NVCC AND CUDA_LIB_cudart AND CUDA_LIB_cusparse AND CUDA_LIB_cublasLt AND CUDA_LIB_nccl AND NOT GNT_SANITIZE)
