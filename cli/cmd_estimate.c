@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gnntrain estimate: the memory that a run would need, by what needs it, and whether it fits. The planner runs dry. */
+/* gnntrain estimate: the memory that a run would need, by what needs it, and whether it fits. The planner runs dry. Of several devices
+ * also the seconds of a step. */
 #include "cli/setup.h"
 
 static gnt_status run(cli_call *call)
@@ -22,9 +23,15 @@ const cli_verb cmd_estimate = {
     .summary = "tell the memory that a run would need, without running it",
     .arguments = "FILE",
     .details = "Takes the options of train and reads the header of the file alone. It tells when the run "
-               "would not fit, and which option makes it smaller.",
+               "would not fit, and which option makes it smaller. Of several devices it tells the bytes and "
+               "the seconds of each, which it measures for that, and reads the arcs once when there is a "
+               "--partition; without one, graphs of up to a million arcs are cut as the run would cut them, "
+               "and of larger ones a halo is assumed, which the answer then says.",
     .examples = { "gnntrain estimate reddit.h5 --model 'gcn:128, gcn'",
-                  "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --seeds 10 --json" },
+                  "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --seeds 10 --json",
+                  "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --partition reddit.k64.part.h5 "
+                  "--devices "
+                  "'cpu;cpu:speed=0.5,mem=2G'" },
     .min_arguments = 1,
     .max_arguments = 1,
     .header = true,

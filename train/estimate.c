@@ -16,6 +16,8 @@
 #include "base/json.h"
 #include "kernels/cost.h"
 #include "sampler/source.h"
+#include "train/estimate.h"
+#include "train/forecast.h"
 #include "train/prepare.h"
 
 #include <stdio.h>
@@ -66,34 +68,17 @@ done:
 static gnt_status plan(estimate *e, bool training, gnti_program_bytes *out)
 {
     gnt_status st = GNT_OK;
-    gnt_tape *t = NULL;
     gnti_program *program = NULL;
-    gnti_inputs in;
-    gnt_loss_kind kind;
     gnti_plan_config config = { .row_capacity = training ? e->rows : e->data->num_nodes,
                                 .expected_arcs = training ? e->arcs : e->facts.num_arcs,
                                 .expected_entries = e->entries };
 
     GNT_TRY(gnti_passes_parse(e->config.no_pass, &config.disabled_passes));
-    GNT_TRY(gnti_config_loss(&e->config, e->data->y.kind, &kind));
-    GNT_TRY(gnti_tape_create(gnti_model_context(e->model), (int32_t)e->config.seeds, training, &t));
-    gnti_record_inputs(t, e->model, true, e->facts.sparse_x, &in);
-    const gnt_var logits = gnt_model_record(e->model, t, in.adj, in.x);
-
-    if (training) {
-        const gnti_loss_config loss = { .kind = kind };
-        const gnti_update_config update = { .kind = gnti_config_optimizer(&e->config),
-                                            .clip = e->config.clip > 0.0 };
-
-        gnti_record_update(t, gnti_record_loss(t, logits, &loss), &update);
-    } else {
-        gnti_tape_keep(t, logits);
-    }
-    GNT_TRY(gnti_plan_program(t, e->model, &config, NULL, NULL, &program));
+    GNT_TRY(
+        gnti_plan_dry(e->model, &e->config, e->data->y.kind, e->facts.sparse_x, training, &config, &program));
     gnti_program_get_bytes(program, out);
 done:
     gnti_program_free(&program);
-    gnti_tape_free(&t);
     return st;
 }
 
@@ -105,13 +90,15 @@ static int64_t csr_bytes(int64_t rows, int64_t arcs, bool weighted)
 }
 
 /* Arrays that a run reads and this process has not. */
-static int64_t dataset_bytes(const estimate *e)
+static int64_t dataset_bytes(const gnt_dataset *d)
 {
-    const gnt_dataset *d = e->data;
     const int64_t n = d->num_nodes;
-    int64_t bytes = csr_bytes(n, e->facts.num_arcs, e->facts.weighted) + e->facts.other_bytes;
+    gnti_dataset_header facts;
+    int64_t bytes;
 
-    bytes += e->facts.sparse_x ? csr_bytes(n, e->facts.num_entries, e->facts.weighted_x) : 4 * n * d->x.width;
+    gnti_dataset_get_header(d, &facts);
+    bytes = csr_bytes(n, facts.num_arcs, facts.weighted) + facts.other_bytes;
+    bytes += facts.sparse_x ? csr_bytes(n, facts.num_entries, facts.weighted_x) : 4 * n * d->x.width;
     bytes += 4 * n * (d->y.kind == GNT_LABELS_CLASS ? 1 : d->y.num_classes);
     for (int64_t i = 0; i < d->num_splits; i++)
         for (int part = 0; part < 3; part++)
@@ -210,6 +197,16 @@ static int64_t proc_bytes(const char *path, const char *word)
     return kib * 1024;
 }
 
+int64_t gnti_estimate_process(const gnt_dataset *data)
+{
+    return proc_bytes("/proc/self/status", "VmHWM:") + (data->header != NULL ? dataset_bytes(data) : 0);
+}
+
+int64_t gnti_estimate_available(void)
+{
+    return proc_bytes("/proc/meminfo", "MemAvailable:");
+}
+
 static gnt_status put_knobs(const estimate *e, int64_t missing, gnti_json *o)
 {
     gnt_status st = GNT_OK;
@@ -238,7 +235,7 @@ static gnt_status put_facts(const estimate *e, gnti_json *o)
 {
     gnt_status st = GNT_OK;
     const int64_t extra = e->graph + e->features + e->parameters + e->workspace + e->rest;
-    const int64_t available = proc_bytes("/proc/meminfo", "MemAvailable:");
+    const int64_t available = gnti_estimate_available();
     gnti_json *parts = NULL;
 
     GNT_TRY(gnti_json_set_int(o, "total_bytes", e->process + extra));
@@ -256,18 +253,15 @@ done:
     return st;
 }
 
-/* Halo rows are known only once a graph is cut: a number for several ranks would be a guess. */
-static gnt_status check_devices(const gnt_trainer_config *c)
+/* Whether the run goes over parts. */
+static gnt_status has_ranks(const gnt_trainer_config *c, bool *out)
 {
     gnt_status st = GNT_OK;
     gnti_device_spec *specs = NULL;
     int32_t num = 0;
 
     GNT_TRY(gnti_device_specs_parse(c->devices, &specs, &num));
-    GNT_CHECK(num == 1 && c->partition == NULL && c->chunks == 0 && c->trace == NULL, GNT_ERR_UNSUPPORTED,
-              "an estimate is of one device on the whole graph: leave --devices, --partition, --chunks and "
-              "--trace out; "
-              "each of P ranks holds about a P-th of it and its halo rows, which 'gnntrain partition' tells");
+    *out = num > 1 || c->partition != NULL || c->chunks > 0;
 done:
     gnti_free(specs);
     return st;
@@ -281,19 +275,24 @@ gnt_status gntx_estimate(gnt_model *model, const gnt_dataset *data, const gnt_tr
     gnt_model_config layers;
     uint32_t disabled = 0;
     gnti_json *facts = NULL;
+    bool ranks = false;
 
     GNT_CHECK(model != NULL && data != NULL && out != NULL, GNT_ERR_ARG,
               "model, dataset and out must not be NULL");
     GNT_TRY(gnti_config_copy(config, &e.config));
-    GNT_TRY(check_devices(&e.config));
     GNT_TRY(gnti_check_fit(model, data, true));
+    GNT_TRY(has_ranks(&e.config, &ranks));
+    if (ranks) {
+        GNT_TRY(gnti_estimate_ranks(model, data, &e.config, (gnti_json **)out));
+        goto done;
+    }
     gnti_dataset_get_header(data, &e.facts);
     GNT_TRY(count_batch(&e));
     GNT_TRY(plan(&e, true, &e.step));
     GNT_TRY(plan(&e, false, &e.eval));
     GNT_TRY(gnti_passes_parse(e.config.no_pass, &disabled));
     gnti_model_get_config(model, &layers);
-    e.process = proc_bytes("/proc/self/status", "VmHWM:") + (data->header != NULL ? dataset_bytes(&e) : 0);
+    e.process = gnti_estimate_process(data);
     count_graph(&e, (disabled & GNTI_PASS_SYMMETRIC) == 0, (disabled & GNTI_PASS_LOSS_ROWS) == 0);
     count_features(&e, layers.input_dropout > 0.0);
     count_rest(&e);

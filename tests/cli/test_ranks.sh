@@ -50,8 +50,6 @@ run 2 train g.h5 --trace t.json
 err_has "this run has none"
 run 2 train g.h5 --devices 'cpu:spede=1'
 err_has "did you mean speed"
-run 2 estimate g.h5 --devices 2
-err_has "of one device"
 run 0 explain g.h5 --devices 2 --chunks 8
 out_has "rank 0 of 2" "on the wire"
 run 0 generate csbm --nodes 600 --seed 5 -o other.h5 -q
