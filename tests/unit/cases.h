@@ -21,9 +21,13 @@ typedef struct case_env {
     gnt_buffer *owned[CASE_MAX_BUFFERS];
     int num_owned;
     uint64_t seed; /* of the next tensor */
+    bool exact;    /* case_compare wants the same bits */
 } case_env;
 
 void case_open(case_env *env, const char *backend, const gnti_device_config *config);
+/* Another back end in the oracle's place, whose order of operations is the same: same bits are wanted. */
+void case_open_beside(case_env *env, const char *backend, const char *other,
+                      const gnti_device_config *config);
 void case_reset(case_env *env); /* frees what the case made */
 void case_close(case_env *env);
 

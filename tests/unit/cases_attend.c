@@ -224,7 +224,9 @@ static void run_case(case_env *env, const attend_case *k)
         const case_tensor *all[] = { &p.out, &p.soft, &p.ds_dst, &p.stat, &p.dh, &p.ds_src };
 
         snprintf(text, sizeof text, "%s: %s", what, names[i]);
-        if (i == 2 || i == 5) /* a score of 60 is known to 4e-6, and so is its exp; equal terms round alike */
+        if (!env->exact &&
+            (i == 2 ||
+             i == 5)) /* a score of 60 is known to 4e-6, and so is its exp; equal terms round alike */
             compare_sums(all[i], k->width,
                          k->scores == LARGE           ? 2e-5
                          : k->graph->num_arcs > 10000 ? 1e-5

@@ -16,15 +16,27 @@ const case_members case_member_list[CASE_NUM_MEMBERS] = { { 1, 1 }, { 3, 1 }, { 
 
 static case_env *opened; /* whose streams serve the buffers' devices */
 
-void case_open(case_env *env, const char *backend, const gnti_device_config *config)
+static void open_pair(case_env *env, const char *backend, const gnti_device_config *config, const char *other,
+                      const gnti_device_config *other_config)
 {
     memset(env, 0, sizeof *env);
     env->seed = 1;
     opened = env;
     gnt_assert_ok(gnti_device_open(backend, 0, config, &env->device[0]));
-    gnt_assert_ok(gnti_device_open("ref", 0, NULL, &env->device[1]));
+    gnt_assert_ok(gnti_device_open(other, 0, other_config, &env->device[1]));
     for (int side = 0; side < 2; side++)
         gnt_assert_ok(gnti_stream_open(env->device[side], 4, &env->stream[side]));
+}
+
+void case_open(case_env *env, const char *backend, const gnti_device_config *config)
+{
+    open_pair(env, backend, config, "ref", NULL);
+}
+
+void case_open_beside(case_env *env, const char *backend, const char *other, const gnti_device_config *config)
+{
+    open_pair(env, backend, config, other, config);
+    env->exact = true;
 }
 
 void case_reset(case_env *env)
@@ -261,7 +273,10 @@ void case_compare(const case_tensor *t, double bound, const char *what)
     int64_t count = 0;
     float *got = case_values(t, 0, &count), *want = case_values(t, 1, NULL);
 
-    gnt_test_nmse(got, want, count, bound, what, __FILE__, __LINE__);
+    if (opened->exact)
+        gnt_test_same_bits(got, want, count, what, __FILE__, __LINE__);
+    else
+        gnt_test_nmse(got, want, count, bound, what, __FILE__, __LINE__);
     case_compare_padding(t, what);
     gnti_free(got);
     gnti_free(want);
