@@ -38,7 +38,7 @@ static inline void group_case_reset(const char *devices, int seed, const char *f
     gnti_device_plugin_set(&gnti_cuda_plugin);
 }
 
-/* Everything that a test may leave behind on the devices. */
+/* Everything that a test may leave behind on the devices; then the stand-in forgets them. */
 static inline void group_case_check_clean(void)
 {
     hostcuda_counts c;
@@ -48,6 +48,7 @@ static inline void group_case_check_clean(void)
     assert_int_equal(c.live_bytes, 0);
     assert_int_equal(c.pinned_bytes, 0);
     assert_int_equal(c.handles, 0);
+    hostcuda_reset();
 }
 
 static inline gnt_status group_rank_open(group_rank *r, int32_t device, size_t bytes)

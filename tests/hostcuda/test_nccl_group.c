@@ -220,9 +220,9 @@ static void test_captured_plans(void **state)
 
         group_case_reset("4M,4M,4M,4M", seed, NULL);
         gnt_ranks_run(p.size, 0, run_captured, &p, NULL);
-        group_case_check_clean();
         hostcuda_get_counts(&counts);
         assert_int_equal(counts.graph_launches, 3 * p.size);
+        group_case_check_clean();
     }
 }
 
@@ -289,14 +289,21 @@ static void test_split(void **state)
 
 /* ---- other ways to meet ---------------------------------------------------------------------------------------------- */
 
+typedef struct meeting_place {
+    char path[512];
+    double time_limit;
+} meeting_place;
+
 static gnt_status run_by_file(gnti_comm *comm, void *user)
 {
     gnt_status st = GNT_OK;
+    const meeting_place *place = user;
     group_rank r = { 0 };
     double value = comm->rank + 1;
 
     GNT_TRY(group_rank_open(&r, comm->rank, 64));
-    GNT_TRY(gnti_group_create_by_file(user, comm->rank, comm->size, 60.0, r.dev, &r.group));
+    GNT_TRY(
+        gnti_group_create_by_file(place->path, comm->rank, comm->size, place->time_limit, r.dev, &r.group));
     GNT_TRY(sum_of_ranks(&r, r.group, GNT_F64, &value));
     GNT_RANK_CHECK(value == 6.0);
 done:
@@ -307,26 +314,31 @@ done:
 static void test_ranks_meet_by_file(void **state)
 {
     (void)state;
-    char path[512], left[600];
+    meeting_place place = { .time_limit = 60.0 };
+    char left[600];
     gnt_rank_result results[3];
     FILE *f = NULL;
 
-    snprintf(path, sizeof path, "%s/meet", gnt_test_folder());
+    snprintf(place.path, sizeof place.path, "%s/meet", gnt_test_folder());
     group_case_reset("4M,4M,4M", 1, NULL);
-    gnt_ranks_run(3, 0, run_by_file, path, NULL);
+    gnt_ranks_run(3, 0, run_by_file, &place, NULL);
     group_case_check_clean();
     for (int round = 0; round < 4; round++)
         for (int rank = 0; rank < 3; rank++) {
-            snprintf(left, sizeof left, "%s.%d.%d", path, round, rank);
+            snprintf(left, sizeof left, "%s.%d.%d", place.path, round, rank);
             assert_int_not_equal(access(left, F_OK), 0);
         }
-    snprintf(left, sizeof left, "%s.0.1", path);
+    snprintf(left, sizeof left, "%s.0.1", place.path);
     f = fopen(left, "w");
     assert_non_null(f);
     fclose(f);
-    gnt_ranks_run(3, 0, run_by_file, path, results);
-    for (int rank = 0; rank < 3; rank++)
-        assert_int_equal(results[rank].status, GNT_ERR_USAGE);
+    place.time_limit = 1.0;
+    group_case_reset("4M,4M,4M", 1, NULL);
+    gnt_ranks_run(3, 0, run_by_file, &place, results);
+    for (int rank = 0; rank < 3; rank++) /* who comes late finds that the others have gone */
+        assert_true(results[rank].status == GNT_ERR_USAGE ||
+                    (rank != 1 && results[rank].status == GNT_ERR_TIMEOUT));
+    assert_int_equal(results[1].status, GNT_ERR_USAGE);
     assert_non_null(strstr(results[1].text, "is left from another job"));
     group_case_check_clean();
 }
