@@ -40,7 +40,9 @@ if(CMAKE_CXX_COMPILER)
   set(CMAKE_CXX_EXTENSIONS OFF)
   set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 endif()
-if(GNT_TESTS AND CMAKE_CXX_COMPILER)
+if(GNT_TESTS AND (GNT_SANITIZE MATCHES "thread" OR GNT_FUZZ)) # fibres are not told to that sanitizer; clang's is not g++'s
+  set(GNT_NO_HOSTCUDA "not built for the thread sanitizer or the fuzzer")
+elseif(GNT_TESTS AND CMAKE_CXX_COMPILER)
   file(GLOB hostcuda_sources CONFIGURE_DEPENDS tests/hostcuda/*.cpp)
   set_source_files_properties(${cuda_kernel_sources} PROPERTIES LANGUAGE CXX
     COMPILE_OPTIONS "-xc++;-include;${CMAKE_SOURCE_DIR}/tests/hostcuda/hostcuda_device.h;-Wno-unknown-pragmas;-Wno-extra") # unroll; enumerators that stand for numbers

@@ -41,7 +41,7 @@ step() { # NAME COMMAND...
     fi
 }
 
-c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' | while read -r f; do [ -f "$f" ] && echo "$f"; done; }
+c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.cu' '*.cuh' | while read -r f; do [ -f "$f" ] && echo "$f"; done; }
 
 check_layout() {
     c_files | xargs clang-format --dry-run --Werror 2>&1 | grep -E 'error:' | sed 's/error: code should be.*/run clang-format -i/' |

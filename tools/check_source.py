@@ -37,7 +37,7 @@ CALLS = {
     "examples": "strcpy strcat sprintf vsprintf gets rand assert abort".split(),
 }
 # (target, hard) lines; a kernel header is code that several vector levels include
-LINES = {".c": (400, 800), ".cu": (300, 300), "public": (150, 250), ".h": (250, 400), "kernel": (400, 800)}
+LINES = {".c": (400, 800), ".cpp": (400, 800), ".cu": (300, 300), ".cuh": (400, 800), "test kernel": (400, 800), "public": (150, 250), ".h": (250, 400), "kernel": (400, 800)}
 FUNCTION_LINES, NESTING, PARAMETERS, README_LINES = (60, 100), (3, 4), (5, 7), 60
 WORDS = [(re.compile(r"(?<![\w.$}/-])/(home|root|work|Users|tmp/w)/"), "path of one machine"),
          (re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))"), "a note without an issue number"),
@@ -142,7 +142,7 @@ def check_functions(path, lines):
         elif line.startswith("}") and start:
             limit(path, start, "length of a function", number - start - 1, FUNCTION_LINES)
             start = None
-        elif start:
+        elif start and not path.endswith(".cpp"): # bodies of lambdas lie far right
             match = re.match(r"( +)(if|for|while|do|switch)\b", line)
             if match:
                 # loops right inside loops, as over a matrix, count once
@@ -193,7 +193,7 @@ def check_head(path, lines):
 
 def check_c_file(path, text):
     lines, code = text.splitlines(), blank(text).splitlines()
-    suffix = "public" if path.startswith("include/") else "kernel" if path.endswith("_kernel.h") else pathlib.Path(path).suffix
+    suffix = "public" if path.startswith("include/") else "kernel" if path.endswith("_kernel.h") else "test kernel" if re.match(r"tests/.*\.cu$", path) else pathlib.Path(path).suffix
     check_head(path, lines)
     limit(path, len(lines), "length of a file", len(lines), LINES[suffix])
     check_includes(path, lines)
@@ -214,8 +214,8 @@ def check_names(paths):
     seen = {}
     for path in paths:
         name = pathlib.Path(path).name
-        if path.endswith((".c", ".h", ".cu")) and not path.startswith("include/"):
-            if not re.fullmatch(r"[a-z0-9_]+\.(c|h|cu)", name):
+        if path.endswith((".c", ".h", ".cpp", ".cu", ".cuh")) and not path.startswith("include/"):
+            if not re.fullmatch(r"[a-z0-9_]+\.(c|h|cpp|cu|cuh)", name):
                 fail(path, 1, "file names are lower snake case")
             if name in seen:
                 fail(path, 1, f"the name is already taken by {seen[name]}")
@@ -236,7 +236,7 @@ def main():
             continue
         if path.startswith("tests/fuzz/corpus/"):
             continue
-        if path.endswith((".c", ".h", ".cu")):
+        if path.endswith((".c", ".h", ".cpp", ".cu", ".cuh")):
             check_c_file(path, text)
         if path.endswith("README.md") and path != "README.md":
             limit(path, 1, "length of a folder's README", text.count("\n"), (README_LINES, README_LINES))

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for cuBLASLt: handles, heuristics, and the checks of a product: everything alive, shapes, leading
-// dimensions, batches, types, alignments that the heuristic was told, an algorithm that belongs to the problem, a workspace that
-// is large enough, the handle's device and stream. hostcuda_blas_product.cpp computes. What is not known here answers
-// NOT_SUPPORTED: mixed orders, an epilogue with rows first, types other than F32 and BF16.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for cuBLASLt: handles, heuristics, and the checks of a product: everything alive, shapes, leading
+ * dimensions, batches, types, alignments that the heuristic was told, an algorithm that belongs to the problem, a workspace that
+ * is large enough, the handle's device and stream. hostcuda_blas_product.cpp computes. What is not known here answers
+ * NOT_SUPPORTED: mixed orders, an epilogue with rows first, types other than F32 and BF16.
+ */
 #include "tests/hostcuda/hostcuda_blas.h"
 
 using hostcuda::broken;

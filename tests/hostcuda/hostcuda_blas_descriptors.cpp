@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for cuBLASLt: descriptors of matrices, operations and preferences, created or on the caller's stack. An attribute
-// that is not known here breaks a rule, so that nothing is set and ignored.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for cuBLASLt: descriptors of matrices, operations and preferences, created or on the caller's stack. An attribute
+ * that is not known here breaks a rule, so that nothing is set and ignored.
+ */
 #include "tests/hostcuda/hostcuda_blas.h"
 
 #include <deque>

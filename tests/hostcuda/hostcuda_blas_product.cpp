@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for cuBLASLt: the product, plain loops. Algorithms with a workspace add two halves of the sum over k, as split-k
-// kernels do, and write all of the workspace, so that whoever keeps something else there loses it.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for cuBLASLt: the product, plain loops. Algorithms with a workspace add two halves of the sum over k, as split-k
+ * kernels do, and write all of the workspace, so that whoever keeps something else there loses it.
+ */
 #include "tests/hostcuda/hostcuda_blas.h"
 
 #include <algorithm>

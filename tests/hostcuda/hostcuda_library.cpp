@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Checks and numbers that the stand-ins of the libraries share; see hostcuda_library.h.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks and numbers that the stand-ins of the libraries share; see hostcuda_library.h. */
 #include "tests/hostcuda/hostcuda_library.h"
 
 namespace hostcuda

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for NCCL: communicators are made, watched, split and ended. Ranks are threads of one process and meet by the
-// number in their unique id. Calls that do not block answer ncclInProgress a few times, also when the work is done at once.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for NCCL: communicators are made, watched, split and ended. Ranks are threads of one process and meet by the
+ * number in their unique id. Calls that do not block answer ncclInProgress a few times, also when the work is done at once.
+ */
 #include "tests/hostcuda/hostcuda_nccl.h"
 
 #include <chrono>

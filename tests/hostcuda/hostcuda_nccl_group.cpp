@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for NCCL: operations and groups of them. A call outside of a group is a group of its own. At the end of a group
-// each communicator gets one step on its stream; what the calls name is checked there, again when the step is done.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for NCCL: operations and groups of them. A call outside of a group is a group of its own. At the end of a group
+ * each communicator gets one step on its stream; what the calls name is checked there, again when the step is done.
+ */
 #include "tests/hostcuda/hostcuda_nccl.h"
 
 #include <algorithm>

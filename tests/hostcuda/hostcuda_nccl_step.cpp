@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for NCCL: what a queued step does. It posts its halves once, looks for the others', and is done when all have
-// come. Receiving memory holds nonsense in between. Sums go around a ring that starts at another rank for each stretch of
-// elements, so they round differently than sums in rank order, the same way each time.
-//
-// Ranks that wait for each other in a circle will never go on: that is a broken rule (another order of calls on one rank, a send
-// without its receive). A rank that waits for one which has not come yet just waits.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for NCCL: what a queued step does. It posts its halves once, looks for the others', and is done when all have
+ * come. Receiving memory holds nonsense in between. Sums go around a ring that starts at another rank for each stretch of
+ * elements, so they round differently than sums in rank order, the same way each time.
+ *
+ * Ranks that wait for each other in a circle will never go on: that is a broken rule (another order of calls on one rank, a send
+ * without its receive). A rank that waits for one which has not come yet just waits.
+ */
 #include "tests/hostcuda/hostcuda_nccl.h"
 
 #include <algorithm>

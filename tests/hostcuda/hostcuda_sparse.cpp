@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for cuSPARSE: handles, CSR and dense descriptors, and the checks of the generic product of the two: everything
-// alive, shapes, leading dimensions, batches, types, alignment, 32-bit offsets that can count the entries, a buffer that is large
-// enough, the handle's device and stream, and after a preprocess the same buffer again. hostcuda_sparse_product.cpp computes.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for cuSPARSE: handles, CSR and dense descriptors, and the checks of the generic product of the two: everything
+ * alive, shapes, leading dimensions, batches, types, alignment, 32-bit offsets that can count the entries, a buffer that is large
+ * enough, the handle's device and stream, and after a preprocess the same buffer again. hostcuda_sparse_product.cpp computes.
+ */
 #include "tests/hostcuda/hostcuda_sparse.h"
 
 #include <memory>

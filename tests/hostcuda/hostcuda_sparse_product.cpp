@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// The stand-in for cuSPARSE: the product itself, plain loops. Before it, offsets and columns on the device must be those of the
-// matrix, and the buffer is written, so that whoever keeps something else there loses it. A preprocess leaves a signature in the
-// buffer, and later products look for it. Algorithms other than CSR_ALG3 add in an order that changes from run to run.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stand-in for cuSPARSE: the product itself, plain loops. Before it, offsets and columns on the device must be those of the
+ * matrix, and the buffer is written, so that whoever keeps something else there loses it. A preprocess leaves a signature in the
+ * buffer, and later products look for it. Algorithms other than CSR_ALG3 add in an order that changes from run to run.
+ */
 #include "tests/hostcuda/hostcuda_sparse.h"
 
 namespace hostcuda
