@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { CLI_MAX_SECTIONS = 5, CLI_MAX_ROWS = 160, CLI_BLOCK_BYTES = 4096, CLI_MAX_EXAMPLES = 2 };
+enum { CLI_MAX_SECTIONS = 5, CLI_MAX_ROWS = 160, CLI_BLOCK_BYTES = 4096, CLI_MAX_EXAMPLES = 3 };
 
 typedef struct cli_call cli_call;
 
