@@ -28,10 +28,10 @@ static double tolerance_of(const gnti_partition_config *c, int32_t w)
     return w == 0 ? (c->tolerance > 0.0 ? c->tolerance : 1.05) : 1.10;
 }
 
-/* Part of the tolerance that a level may have used up: 0.4, 0.6, 0.73, ...; all of it at the chunks. */
+/* Part of the tolerance that a level may have used up: 0.55, 0.7, 0.8, ...; all of it at the chunks. */
 double gnti_nested_tolerance(const gnti_nested *n, int32_t level, bool last, int32_t w)
 {
-    return pow(tolerance_of(n->config, w), last ? 1.0 : 1.0 - 0.6 * pow(2.0 / 3.0, level));
+    return pow(tolerance_of(n->config, w), last ? 1.0 : 1.0 - 0.45 * pow(2.0 / 3.0, level));
 }
 
 int32_t gnti_nested_nodes(const gnti_nested *n, int32_t i)
