@@ -20,7 +20,8 @@ typedef struct nccl_place {
     int32_t status; /* of the rank's own preparations */
     int32_t index, version;
     char host[GNTI_GROUP_HOST_BYTES], device[GNTI_GROUP_DEVICE_BYTES]; /* name; bus number */
-    char text[192];                                                    /* of the error */
+    char boot[40];  /* of the host's system: containers of two hosts may have one name; "" unknown */
+    char text[192]; /* of the error */
 } nccl_place;
 
 typedef struct nccl_group {

@@ -34,6 +34,23 @@ static void note_error(gnt_status st, int32_t *status, char *text, size_t bytes)
         snprintf(text, bytes, "%.*s", (int)bytes - 1, gnti_error_get()->text);
 }
 
+static void read_boot(char *out, size_t bytes)
+{
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+    if (f == NULL || fgets(out, (int)bytes, f) == NULL)
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    if (f != NULL)
+        fclose(f);
+}
+
+static bool same_device(const nccl_place *a, const nccl_place *b)
+{
+    return strcmp(a->host, b->host) == 0 && strcmp(a->boot, b->boot) == 0 &&
+           strcmp(a->device, b->device) == 0;
+}
+
 static gnt_status find_place(const gnt_device *dev, nccl_place *p)
 {
     gnt_status st = GNT_OK;
@@ -42,6 +59,7 @@ static gnt_status find_place(const gnt_device *dev, nccl_place *p)
     p->index = dev->index;
     if (gethostname(p->host, sizeof p->host - 1) != 0)
         snprintf(p->host, sizeof p->host, "unknown");
+    read_boot(p->boot, sizeof p->boot);
     GNT_TRY(cuda_enter(dev));
     GNT_TRY_CUDA(cudaDeviceGetPCIBusId(p->device, (int)sizeof p->device, dev->index));
     GNT_CHECK(ncclGetVersion(&version) == ncclSuccess, GNT_ERR_UNSUPPORTED, "NCCL does not tell its version");
@@ -63,9 +81,7 @@ static gnt_status compare_places(const nccl_place *places, int32_t size)
                   "rank 0 has version %d of NCCL, rank %d on host '%s' has %d: all need the same",
                   (int)places[0].version, (int)r, p->host, (int)p->version);
         for (int32_t other = 0; other < r; other++)
-            GNT_CHECK(strcmp(places[other].host, p->host) != 0 ||
-                          strcmp(places[other].device, p->device) != 0,
-                      GNT_ERR_USAGE,
+            GNT_CHECK(!same_device(&places[other], p), GNT_ERR_USAGE,
                       "ranks %d and %d both use device %d (%s) of host '%s': give each rank a device of its "
                       "own, or fewer ranks",
                       (int)other, (int)r, (int)p->index, p->device, p->host);

@@ -108,6 +108,8 @@ void catch_faults()
 #if defined(__SANITIZE_ADDRESS__)
     __asan_set_error_report_callback(name_report);
 #endif
+    static std::mutex one_at_a_time;
+    std::lock_guard<std::mutex> hold(one_at_a_time);
     struct sigaction action;
     if (sigaction(SIGSEGV, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) != 0 &&
         action.sa_sigaction == fault)
