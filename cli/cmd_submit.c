@@ -39,6 +39,8 @@ static const gnt_option options[] = {
     GNT_OPTION_TEXT("job-name", cli_submit, job_name, NULL, "name (that of the run folder)"),
     GNT_OPTION_INT("grace", cli_submit, grace, 120, MIN_GRACE, MAX_GRACE,
                    "seconds before the time limit at which ranks stop and save"),
+    GNT_OPTION_INT("retries", cli_submit, retries, 2, 0, 1000,
+                   "starts on the same nodes after a lost rank, before the job is requeued"),
     GNT_OPTION_TEXT("setup", cli_submit, setup, NULL,
                     "shell line before the run, such as 'module load openmpi'"),
     GNT_OPTION_TEXT("command", cli_submit, command, NULL,

@@ -120,6 +120,8 @@ static void put_name(FILE *out, const script *s, const char *name, size_t length
         put_directives(out, s->options, s->job_name);
     } else if (strcmp(key, "GRACE") == 0) {
         fprintf(out, "%lld", (long long)s->options->grace);
+    } else if (strcmp(key, "RETRIES") == 0) {
+        fprintf(out, "%lld", (long long)s->options->retries);
     } else if (strcmp(key, "SETUP") == 0) {
         if (s->options->setup != NULL && s->options->setup[0] != '\0')
             fprintf(out, "%s\n", s->options->setup);

@@ -63,13 +63,29 @@ rows = [[{k: v for k, v in r.items() if "seconds" not in k} for r in csv.DictRea
 assert rows[0] == rows[1] and len(rows[0]) > 0
 P
 
-# a rank is killed: the job asks to be requeued, and a job of another size goes on from the last checkpoint
+# a rank is killed: the ranks go on in the same allocation with the curve of an undisturbed run; killed once more, the job asks to
+# be requeued, and a job of another size goes on from the last checkpoint
 lost=lost-$$ # no other process has this in its line
-submit --nodes 2 -- "${line[@]}" --epochs 100000 --checkpoint-every 5 --wait-limit 10 --run "$lost"
+submit --nodes 2 --retries 1 -- "${line[@]}" --epochs 100000 --checkpoint-every 5 --wait-limit 10 --run "$lost"
 until_true 60 "a checkpoint" test -s "$lost"/checkpoint.h5
 pkill -KILL -n -f -- "--run $lost" || true
+goes_on() { grep -q "going on after epoch" "$lost"-"$job".log; }
+until_true 60 "going on after a lost rank" goes_on
+grep -q "again on these nodes, 1 of 1" "$lost"-"$job".log || { log; fail "the ranks did not start again on the same nodes"; }
+[ "$(squeue -h -j "$job" -o %T)" = RUNNING ] || { log; fail "the job did not keep its nodes"; }
+first=$(wc -l <"$lost"/metrics.csv)
+further() { [ "$(wc -l <"$lost"/metrics.csv)" -gt $((first + 20)) ]; }
+until_true 60 "20 epochs more" further
+python3 - "$lost" <<'P' || { log; fail "the curve after a lost rank differs from an undisturbed one"; }
+import csv, itertools, sys
+rows = [[{k: v for k, v in r.items() if "seconds" not in k} for r in itertools.islice(csv.DictReader(open(f"{d}/metrics.csv")), 599)]
+        for d in (sys.argv[1], "whole")]
+num = min(len(rows[0]) - 1, len(rows[1]))  # the last line may be half written
+assert num > 20 and rows[0][:num] == rows[1][:num]
+P
+pkill -KILL -n -f -- "--run $lost" || true
 until_true 60 "requeued" waits
-grep -q "a rank was lost" "$lost"-"$job".log || { log; fail "not requeued for the lost rank"; }
+grep -q "a rank was lost.*requeued" "$lost"-"$job".log || { log; fail "not requeued for the lost rank"; }
 scancel "$job"
 done=$(($(wc -l <"$lost"/metrics.csv) + 20))
 submit -- "${line[@]}" --epochs $done --checkpoint-every 5 --wait-limit 10 --run "$lost"

@@ -110,6 +110,27 @@ for code in 5 137; do
 done
 program srun <<<'echo "{ \"outcome\": \"stopped\" }" >r/summary.json; exit 0'
 job 0 1
+# on the same nodes first: twice while checkpoints come, once without; a run that ends well then is complete
+: >calls
+program srun <<<'echo x >>calls; echo more >>r/checkpoint.h5; exit 5'
+job 0 1
+[ "$(wc -l <calls)" -eq 3 ] || fail "$(wc -l <calls) starts of the ranks, 3 expected"
+err_has "again on these nodes, 1 of 2" "again on these nodes, 2 of 2" "requeued"
+: >calls
+program srun <<<'echo x >>calls; exit 137'
+job 0 1
+[ "$(wc -l <calls)" -eq 2 ] || fail "$(wc -l <calls) starts of the ranks, 2 expected"
+: >calls
+program srun <<<'echo x >>calls; [ "$(wc -l <calls)" -gt 1 ] || exit 5; echo "{ \"outcome\": \"complete\" }" >r/summary.json'
+job 0 0
+[ "$(wc -l <calls)" -eq 2 ] || fail "$(wc -l <calls) starts of the ranks, 2 expected"
+run 0 submit --dry-run --nodes 2 --retries 0 --command gnntrain -- train g.h5 --run r
+cp job.sh usual.sh; cp out job.sh
+: >calls
+program srun <<<'echo x >>calls; echo more >>r/checkpoint.h5; exit 5'
+job 0 1
+[ "$(wc -l <calls)" -eq 1 ] || fail "--retries 0 started the ranks $(wc -l <calls) times"
+cp usual.sh job.sh
 # where requeueing is not possible the code says it
 program scontrol <<<'exit 1'
 program srun <<<'exit 75'
