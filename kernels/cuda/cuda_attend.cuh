@@ -23,8 +23,9 @@ struct attend_warp {
 /* ---- rows and pieces ------------------------------------------------------------------------------------------------ */
 
 struct attend_item {
-    int64_t row, begin;
-    int n;               /* arcs, the row itself among them */
+    const int32_t *arcs; /* columns, without the row itself */
+    int64_t begin;
+    int row, n;          /* n: arcs, the row itself among them */
     int own, piece, hub; /* own 1: arc 0 is the row itself; piece, hub: -1 for a row */
     bool valid;
 };
@@ -46,23 +47,25 @@ DEVICE attend_item piece_item(const cuda_csr &g, int64_t k)
 
     t.own = number == 0 && t.row < g.num_cols;
     t.n = t.own + (left < GNTI_ROW_ENTRIES ? (int)left : (int)GNTI_ROW_ENTRIES);
+    t.arcs = g.columns + t.begin;
     t.piece = (int)k;
     t.hub = hub;
     t.valid = true;
     return t;
 }
 
-/* Row number i of the plan; not valid when it is a hub. */
-DEVICE attend_item row_item(const cuda_csr &g, int64_t i)
+/* A whole row; not valid when it is a hub. */
+DEVICE attend_item row_item(const cuda_csr &g, int row)
 {
     attend_item t = {};
 
-    t.row = g.rows != NULL ? g.rows[i] : g.first_row + i;
-    t.begin = attend_offset(g, t.row);
-    const int64_t entries = attend_offset(g, t.row + 1) - t.begin;
+    t.row = row;
+    t.begin = attend_offset(g, row);
+    const int64_t entries = attend_offset(g, (int64_t)row + 1) - t.begin;
 
-    t.own = t.row < g.num_cols;
+    t.own = row < g.num_cols;
     t.n = t.own + (int)entries;
+    t.arcs = g.columns + t.begin;
     t.piece = t.hub = -1;
     t.valid = entries <= CUDA_HUB_ENTRIES;
     return t;
@@ -75,12 +78,14 @@ DEVICE attend_item item_here(const cuda_attend_args &a, bool pieces)
 
     if (k >= (pieces ? a.csr.num_pieces : a.csr.num_work))
         return {};
-    return pieces ? piece_item(a.csr, k) : row_item(a.csr, k);
+    if (pieces)
+        return piece_item(a.csr, k);
+    return row_item(a.csr, a.csr.rows != NULL ? a.csr.rows[k] : (int)(a.csr.first_row + k));
 }
 
-DEVICE int64_t arc_column(const cuda_attend_args &a, const attend_item &t, int64_t i)
+DEVICE int arc_column(const attend_item &t, int i)
 {
-    return i < t.own ? t.row : a.csr.columns[t.begin + i - t.own];
+    return i < t.own ? t.row : t.arcs[i - t.own];
 }
 
 DEVICE float *attend_row(const cuda_view &v, int64_t r, int m)
@@ -112,18 +117,18 @@ DEVICE int heads_at_once(int heads)
 }
 
 /* body(arc, head) for arcs first .. end - 1 and all heads, by the lanes of the warp. */
-template <class Body> DEVICE void each_pair(int64_t first, int64_t end, int heads, const Body &body)
+template <class Body> DEVICE void each_pair(int first, int end, int heads, const Body &body)
 {
     const int at_once = heads_at_once(heads), lane = lane_id();
 
     for (int h = lane % at_once; h < heads; h += at_once)
-        for (int64_t i = first + lane / at_once; i < end; i += CUDA_WARP / at_once)
+        for (int i = first + lane / at_once; i < end; i += CUDA_WARP / at_once)
             body(i, h);
 }
 
 /* put(head, v), v = join of start and term(arc, head) over arcs first .. end - 1, in any order. */
 template <class T, class Term, class Join, class Put>
-DEVICE void join_arcs(int64_t first, int64_t end, int heads, T start, const Term &term, const Join &join,
+DEVICE void join_arcs(int first, int end, int heads, T start, const Term &term, const Join &join,
                       const Put &put)
 {
     const int at_once = heads_at_once(heads), lane = lane_id();
@@ -133,7 +138,7 @@ DEVICE void join_arcs(int64_t first, int64_t end, int heads, T start, const Term
         T v = start;
 
 #pragma unroll 4
-        for (int64_t i = first + lane / at_once; i < end; i += CUDA_WARP / at_once)
+        for (int i = first + lane / at_once; i < end; i += CUDA_WARP / at_once)
             if (h < heads)
                 v = join(v, term(i, h));
         for (int other = at_once; other < CUDA_WARP; other *= 2)
@@ -149,12 +154,12 @@ DEVICE float leaky(float e, float slope)
 }
 
 /* Columns of the chunk's arcs; the warp waits for them. */
-DEVICE void load_columns(const cuda_attend_args &a, const attend_item &t, int64_t at, int n, attend_warp *w)
+DEVICE void load_columns(const attend_item &t, int at, int n, attend_warp *w)
 {
     const int lane = lane_id();
 
     if (lane < n)
-        w->column[lane] = (int32_t)arc_column(a, t, at + lane);
+        w->column[lane] = arc_column(t, at + lane);
     __syncwarp();
 }
 
@@ -175,11 +180,12 @@ DEVICE float head_dot(const float *x, const float *y, int width, bool wanted)
 
 /* ---- dropout of arcs ------------------------------------------------------------------------------------------------ */
 
-/* keep of the chunk's pairs, heads first .. first + heads - 1: 0 or 1 / (1 - p), one draw for four heads. by_columns: the row
+/* keep of the chunk's pairs (1 where p is 0), heads first .. first + heads - 1: 0 or 1 / (1 - p), one draw for four heads. by_columns: the row
  * is the source. */
-DEVICE void draw_keeps(const cuda_attend_args &a, const draw &d, const attend_item &t, int n, int first,
-                       int heads, attend_warp *w)
+DEVICE void draw_keeps(const cuda_attend_args &a, const attend_item &t, int n, int first, int heads,
+                       attend_warp *w)
 {
+    const draw d = draw_make(a.dropout.hyper, a.dropout.ordinal, a.dropout.step, (int)blockIdx.z);
     const bool by_columns = a.pass == CUDA_ATTEND_BY_COLUMNS;
     const int quad0 = first / 4, quads = (first + heads - 1) / 4 - quad0 + 1;
 

@@ -17,7 +17,7 @@ DEVICE void find_weights(const cuda_attend_args &a, const attend_item &t, int m,
     const float *own = attend_row(a.s_src, t.row, m) + tile.first_head,
                 *stats = attend_row(a.stat, 0, m) + tile.first_head;
 
-    each_pair(0, n, tile.heads, [&](int64_t i, int h) {
+    each_pair(0, n, tile.heads, [&](int i, int h) {
         const float *stat = stats + w->column[i] * a.stat.row_stride + h, e = stat[0] + own[h];
 
         w->term[i * tile.heads + h] = e > 0.0f ? 1.0f : a.slope;
@@ -68,7 +68,8 @@ DEVICE void add_arcs(const cuda_attend_args &a, int m, const attend_tile &tile, 
     }
 }
 
-template <bool ALIGNED> static __global__ void by_columns_kernel(cuda_attend_args a, bool pieces)
+template <bool ALIGNED>
+static __global__ void __launch_bounds__(CUDA_THREADS, 3) by_columns_kernel(cuda_attend_args a, bool pieces)
 {
     __shared__ attend_warp shared[CUDA_WARPS];
     attend_warp *w = &shared[threadIdx.x / CUDA_WARP];
@@ -77,7 +78,7 @@ template <bool ALIGNED> static __global__ void by_columns_kernel(cuda_attend_arg
     const attend_tile tile = tile_here(a);
     const int few = COLUMN_PAIRS / tile.heads, least = few > COLUMN_ARCS ? few : (int)COLUMN_ARCS;
     const int chunk = least < ATTEND_ARCS ? least : (int)ATTEND_ARCS;
-    const draw d = draw_make(a.dropout.hyper, a.dropout.ordinal, a.dropout.step, m);
+    const bool drops = a.dropout.hyper >= 0;
     float sum[ATTEND_HEADS / CUDA_WARP] = {};
     quad acc = {};
 
@@ -86,12 +87,12 @@ template <bool ALIGNED> static __global__ void by_columns_kernel(cuda_attend_arg
     for (int at = 0; at < t.n; at += chunk) {
         const int n = t.n - at < chunk ? t.n - at : chunk;
 
-        load_columns(a, t, at, n, w);
+        load_columns(t, at, n, w);
         find_weights(a, t, m, tile, n, w);
-        if (d.active)
-            draw_keeps(a, d, t, n, tile.first_head, tile.heads, w);
+        if (drops)
+            draw_keeps(a, t, n, tile.first_head, tile.heads, w);
         __syncwarp();
-        find_terms(a, t, m, tile, n, d.active, w);
+        find_terms(a, t, m, tile, n, drops, w);
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < ATTEND_HEADS / CUDA_WARP; k++)

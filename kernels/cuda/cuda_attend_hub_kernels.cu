@@ -11,20 +11,15 @@ static __global__ void sides_kernel(cuda_attend_args a)
 {
     __shared__ int counts[CUDA_WARPS][ATTEND_HEADS];
     const int m = (int)blockIdx.z, warp = (int)threadIdx.x / CUDA_WARP;
-    const int64_t hub = blockIdx.x, r = a.csr.hub_rows[hub], begin = attend_offset(a.csr, r),
-                  entries = attend_offset(a.csr, r + 1) - begin;
-    const float *score = attend_row(a.s_src, 0, m), *own = attend_row(a.s_dst, r, m);
-    attend_item t = {};
-
-    t.row = r;
-    t.begin = begin;
-    t.own = r < a.csr.num_cols;
-    const int64_t n = t.own + entries, share = (n + CUDA_WARPS - 1) / CUDA_WARPS, first = warp * share;
+    const int64_t hub = blockIdx.x;
+    const attend_item t = row_item(a.csr, a.csr.hub_rows[hub]);
+    const float *score = attend_row(a.s_src, 0, m), *own = attend_row(a.s_dst, t.row, m);
+    const int share = t.n / CUDA_WARPS + 1, first = warp * share;
 
     join_arcs(
-        first, first + share < n ? first + share : n, a.heads, 0,
-        [&](int64_t i, int h) {
-            return own[h] + score[arc_column(a, t, i) * a.s_src.row_stride + h] > 0.0f ? 1 : 0;
+        first, first + share < t.n ? first + share : t.n, a.heads, 0,
+        [&](int i, int h) {
+            return own[h] + score[arc_column(t, i) * a.s_src.row_stride + h] > 0.0f ? 1 : 0;
         },
         [](int x, int y) { return x + y; }, [&](int h, int v) { counts[warp][h] = v; });
     __syncthreads();
@@ -33,7 +28,7 @@ static __global__ void sides_kernel(cuda_attend_args a)
 
         for (int i = 0; i < CUDA_WARPS; i++)
             positive += counts[i][h];
-        a.sides[(m * a.csr.num_hubs + hub) * a.heads + h] = 2 * positive <= n ? 1.0f : -1.0f;
+        a.sides[(m * a.csr.num_hubs + hub) * a.heads + h] = 2 * positive <= t.n ? 1.0f : -1.0f;
     }
 }
 

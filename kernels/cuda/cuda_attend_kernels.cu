@@ -16,7 +16,7 @@ DEVICE void find_tops(const cuda_attend_args &a, const attend_item &t, int m, co
 
     join_arcs(
         0, t.n, tile.heads, -INFINITY,
-        [&](int64_t i, int h) { return score[arc_column(a, t, i) * a.s_src.row_stride + h]; },
+        [&](int i, int h) { return score[arc_column(t, i) * a.s_src.row_stride + h]; },
         [](float x, float y) { return y > x ? y : x; },
         [&](int h, float v) { w->top[h] = leaky(own[h] + v, a.slope); });
     __syncwarp();
@@ -29,7 +29,7 @@ DEVICE void find_weights(const cuda_attend_args &a, const attend_item &t, int m,
     const float *score = attend_row(a.s_src, 0, m) + tile.first_head,
                 *own = attend_row(a.s_dst, t.row, m) + tile.first_head;
 
-    each_pair(0, n, tile.heads, [&](int64_t i, int h) {
+    each_pair(0, n, tile.heads, [&](int i, int h) {
         const float e = own[h] + score[w->column[i] * a.s_src.row_stride + h];
 
         w->weight[i * tile.heads + h] = cpu_exp(leaky(e, a.slope) - w->top[h]);
@@ -89,7 +89,8 @@ DEVICE void store_row(const cuda_attend_args &a, const attend_item &t, int m, co
     output_quad<false>(a.epilogue, a.beta, a.out, t.row, m, tile.c, tile.n, q);
 }
 
-template <bool ALIGNED> static __global__ void forward_kernel(cuda_attend_args a, bool pieces)
+template <bool ALIGNED>
+static __global__ void __launch_bounds__(CUDA_THREADS, 3) forward_kernel(cuda_attend_args a, bool pieces)
 {
     __shared__ attend_warp shared[CUDA_WARPS];
     attend_warp *w = &shared[threadIdx.x / CUDA_WARP];
@@ -97,7 +98,7 @@ template <bool ALIGNED> static __global__ void forward_kernel(cuda_attend_args a
     const int m = (int)blockIdx.z;
     const attend_tile tile = tile_here(a);
     const int chunk = ATTEND_PAIRS / tile.heads < ATTEND_ARCS ? ATTEND_PAIRS / tile.heads : (int)ATTEND_ARCS;
-    const draw d = draw_make(a.dropout.hyper, a.dropout.ordinal, a.dropout.step, m);
+    const bool drops = a.dropout.hyper >= 0;
     attend_sums s = {};
 
     if (!t.valid)
@@ -106,12 +107,12 @@ template <bool ALIGNED> static __global__ void forward_kernel(cuda_attend_args a
     for (int at = 0; at < t.n; at += chunk) {
         const int n = t.n - at < chunk ? t.n - at : chunk;
 
-        load_columns(a, t, at, n, w);
+        load_columns(t, at, n, w);
         find_weights(a, t, m, tile, n, w);
-        if (d.active)
-            draw_keeps(a, d, t, n, tile.first_head, tile.heads, w);
+        if (drops)
+            draw_keeps(a, t, n, tile.first_head, tile.heads, w);
         __syncwarp();
-        add_arcs<ALIGNED>(a, m, tile, n, d.active, w, &s);
+        add_arcs<ALIGNED>(a, m, tile, n, drops, w, &s);
         __syncwarp();
     }
     if (tile.n <= 0)

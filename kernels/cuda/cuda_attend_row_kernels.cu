@@ -53,8 +53,8 @@ DEVICE void choose_sides(const cuda_attend_args &a, const attend_item &t, int m,
     } else {
         join_arcs(
             0, t.n, a.heads, 0,
-            [&](int64_t i, int h) {
-                return own[h] + score[arc_column(a, t, i) * a.s_src.row_stride + h] > 0.0f ? 1 : 0;
+            [&](int i, int h) {
+                return own[h] + score[arc_column(t, i) * a.s_src.row_stride + h] > 0.0f ? 1 : 0;
             },
             [](int x, int y) { return x + y; },
             [&](int h, int v) { w->side[h] = 2 * v <= t.n ? 1.0f : -1.0f; });
@@ -68,7 +68,7 @@ DEVICE void find_weights(const cuda_attend_args &a, const attend_item &t, int m,
     const float *score = attend_row(a.s_src, 0, m), *own = attend_row(a.s_dst, t.row, m),
                 *top = attend_row(a.soft, t.row, m);
 
-    each_pair(0, n, a.heads, [&](int64_t i, int h) {
+    each_pair(0, n, a.heads, [&](int i, int h) {
         const float e = own[h] + score[w->column[i] * a.s_src.row_stride + h], signed_e = e * w->side[h];
         /* side 1 takes e > 0, side -1 the others, 0 and NaN too */
         const bool wanted = w->side[h] > 0.0f ? signed_e > 0.0f : !(signed_e < 0.0f);
@@ -100,14 +100,14 @@ DEVICE void find_terms(const cuda_attend_args &a, const attend_item &t, int m, i
     }
 }
 
-static __global__ void by_rows_kernel(cuda_attend_args a, bool pieces)
+static __global__ void __launch_bounds__(CUDA_THREADS, 3) by_rows_kernel(cuda_attend_args a, bool pieces)
 {
     __shared__ attend_warp shared[CUDA_WARPS];
     attend_warp *w = &shared[threadIdx.x / CUDA_WARP];
     const attend_item t = item_here(a, pieces);
     const int m = (int)blockIdx.z, lane = lane_id();
     const int chunk = ATTEND_PAIRS / a.heads < ATTEND_ARCS ? ATTEND_PAIRS / a.heads : (int)ATTEND_ARCS;
-    const draw d = draw_make(a.dropout.hyper, a.dropout.ordinal, a.dropout.step, m);
+    const bool drops = a.dropout.hyper >= 0;
     float sum[ATTEND_HEADS / CUDA_WARP] = {};
 
     if (!t.valid)
@@ -120,12 +120,12 @@ static __global__ void by_rows_kernel(cuda_attend_args a, bool pieces)
     for (int at = 0; at < t.n && any; at += chunk) {
         const int n = t.n - at < chunk ? t.n - at : chunk;
 
-        load_columns(a, t, at, n, w);
+        load_columns(t, at, n, w);
         find_weights(a, t, m, n, w);
-        if (d.active)
-            draw_keeps(a, d, t, n, 0, a.heads, w);
+        if (drops)
+            draw_keeps(a, t, n, 0, a.heads, w);
         __syncwarp();
-        find_terms(a, t, m, n, d.active, w);
+        find_terms(a, t, m, n, drops, w);
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < ATTEND_HEADS / CUDA_WARP; k++)
