@@ -138,7 +138,7 @@ static gnt_status enter(nccl_group *g, gnt_stream *s, const char *operation)
 
     GNT_CHECK(!g->ended, GNT_ERR_PEER_LOST, "%s: rank %d of %d cannot go on, the group has ended", operation,
               (int)g->head.meeting.rank, (int)g->head.meeting.size);
-    GNT_CHECK(g->num_parts == 0, GNT_ERR_STATE,
+    GNT_CHECK(g->num_parts == 0 && !g->resting, GNT_ERR_STATE,
               "%s: the group rests while a part of it is in use; free the part first", operation);
     GNT_TRY(cuda_enter(g->head.device));
     g->operation = operation;
@@ -349,6 +349,7 @@ const gnti_group_table gnti_nccl_table = {
     .broadcast = nccl_broadcast,
     .wait = nccl_wait,
     .split = nccl_split,
+    .rest = nccl_rest,
     .abort = nccl_abort,
     .free = nccl_free,
 };

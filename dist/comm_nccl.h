@@ -32,6 +32,7 @@ typedef struct nccl_group {
     nccl_place *places;       /* (size) */
     struct nccl_group *whole; /* what it was split from */
     int32_t num_parts;        /* it rests while there are any */
+    bool resting;             /* or while it is told to */
     bool registered;          /* as the device's one group of several */
     int64_t num_calls;
     const char *operation; /* the newest that was queued */
@@ -54,6 +55,7 @@ gnt_status nccl_answer(nccl_group *g, ncclResult_t r, const char *what);
 gnt_status nccl_create(const gnti_group_meeting *m, gnt_device *dev, gnti_group **out);
 gnt_status nccl_split(gnti_group *head, int32_t color, int32_t key, const gnti_group_meeting *part,
                       gnti_group **out);
+gnt_status nccl_rest(gnti_group *head, bool resting);
 void nccl_free(gnti_group *head);
 
 #endif

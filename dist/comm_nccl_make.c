@@ -237,7 +237,8 @@ gnt_status nccl_split(gnti_group *head, int32_t color, int32_t key, const gnti_g
 
     *out = NULL;
     GNT_CHECK(!whole->ended, GNT_ERR_PEER_LOST, "a group that has ended cannot be split");
-    GNT_CHECK(whole->num_parts == 0, GNT_ERR_STATE, "a part of the group is in use; free it first");
+    GNT_CHECK(whole->num_parts == 0 && !whole->resting, GNT_ERR_STATE,
+              "a part of the group is in use, or it rests; free the part first");
     if (part != NULL) {
         GNT_TRY(allocate(part, head->device, &g));
         GNT_TRY(meet(part, head->device, g->places));
@@ -253,6 +254,29 @@ done:
         nccl_abort(&g->head);
         nccl_free(&g->head);
     }
+    return st;
+}
+
+/* ---- resting ---------------------------------------------------------------------------------------------------------- */
+
+static void give_device_back(nccl_group *g)
+{
+    if (g->registered)
+        atomic_store(&in_group[g->head.device->index], false);
+    g->registered = false;
+}
+
+gnt_status nccl_rest(gnti_group *head, bool resting)
+{
+    gnt_status st = GNT_OK;
+    nccl_group *g = (nccl_group *)head;
+
+    if (resting)
+        give_device_back(g);
+    else if (g->resting)
+        GNT_TRY(take_device(g));
+    g->resting = resting;
+done:
     return st;
 }
 
@@ -292,8 +316,7 @@ void nccl_free(gnti_group *head)
         nccl_abort(head);
     if (g->whole != NULL)
         g->whole->num_parts--;
-    if (g->registered)
-        atomic_store(&in_group[head->device->index], false);
+    give_device_back(g);
     pthread_mutex_destroy(&g->lock);
     gnti_free(g->places);
     gnti_free(g);

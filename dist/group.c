@@ -77,6 +77,11 @@ done:
     return st;
 }
 
+gnt_status gnti_group_rest(gnti_group *g, bool resting)
+{
+    return g->table->rest(g, resting);
+}
+
 gnt_status gnti_group_split(gnti_group *g, int32_t color, int32_t key, gnti_comm *part, gnti_group **out)
 {
     gnt_status st = GNT_OK;

@@ -79,6 +79,7 @@ typedef struct gnti_group_table {
     gnt_status (*wait)(gnti_group *g, gnt_stream *s, double seconds, const char *what, bool *out_done);
     gnt_status (*split)(gnti_group *g, int32_t color, int32_t key, const gnti_group_meeting *part,
                         gnti_group **out);
+    gnt_status (*rest)(gnti_group *g, bool resting);
     void (*abort)(gnti_group *g); /* any thread */
     void (*free)(gnti_group *g);
 } gnti_group_table;
@@ -112,6 +113,10 @@ gnt_status gnti_group_poll(gnti_group *g, gnt_stream *s, const char *what, bool 
 /* Collective over the group. part: the caller's rank in a communicator split by the same color and key; NULL with color < 0, *out
  * becomes NULL then. The group rests until the part is freed: its calls answer ERR_STATE. */
 gnt_status gnti_group_split(gnti_group *g, int32_t color, int32_t key, gnti_comm *part, gnti_group **out);
+
+/* A resting group is not used, so that its device may belong to another one meanwhile (a resize makes new ranks beside the old
+ * ones); its calls answer ERR_STATE, it may be freed. No rank waits for another. Streams must be done. */
+gnt_status gnti_group_rest(gnti_group *g, bool resting);
 
 /* Ends it for this device: queued work of it stops, all ranks of the bootstrap learn the reason. Any thread, more than once. */
 void gnti_group_abort(gnti_group *g, const char *reason);

@@ -16,6 +16,14 @@ static void swap_clocks(gnti_rank *a, gnti_rank *b)
     b->clock = clock;
 }
 
+/* Devices may serve the new ranks while the old ones are kept. */
+static void rest_groups(gnti_ranks *ranks, bool resting)
+{
+    for (int32_t i = 0; i < gnti_ranks_local(ranks); i++)
+        if (gnti_ranks_at(ranks, i)->group != NULL)
+            (void)gnti_group_rest(gnti_ranks_at(ranks, i)->group, resting);
+}
+
 /* Lays tr->job's ranks out anew. On failure the old ranks are back. */
 static gnt_status make_new_ranks(gnt_trainer *tr, bool same_devices)
 {
@@ -25,6 +33,7 @@ static gnt_status make_new_ranks(gnt_trainer *tr, bool same_devices)
     gnti_rank *old_lead = tr->lead;
 
     GNT_TRY(gnti_trainer_read_state(tr, &state));
+    rest_groups(old, true);
     tr->ranks = NULL;
     GNT_TRY(gnti_trainer_make_ranks(tr, same_devices ? old : NULL));
     GNT_TRY(gnti_trainer_write_state(tr, &state));
@@ -34,7 +43,9 @@ done:
     if (old != NULL) {
         for (int32_t i = 0; same_devices && tr->ranks != NULL && i < gnti_ranks_local(old); i++)
             swap_clocks(gnti_ranks_at(tr->ranks, i), gnti_ranks_at(old, i));
-        gnti_ranks_free(&tr->ranks);
+        if (tr->ranks != old)
+            gnti_ranks_free(&tr->ranks);
+        rest_groups(old, false);
         tr->ranks = old;
         tr->lead = old_lead;
     }

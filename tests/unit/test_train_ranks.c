@@ -3,7 +3,7 @@
  * Training over parts, ranks as threads: losses and weights of P ranks equal those of one device to rounding, and bit for bit
  * at the bitwise level over the same partition; so do resized, resumed and balanced runs.
  */
-#include "tests/support/train_case.h"
+#include "tests/support/run_case.h"
 
 #include "train/trainer_state.h"
 
@@ -11,71 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EPOCHS = 12, CHUNKS = 16 };
-
-typedef struct outcome {
-    double losses[EPOCHS], valid[EPOCHS];
-    float *weights;
-    int64_t num_weights;
-    double test;
-} outcome;
-
-static void take_weights(gnt_trainer *tr, outcome *out)
-{
-    out->num_weights = gnti_params_num_floats(tr->lead->params);
-    gnt_assert_ok(gnti_alloc_array(&out->weights, out->num_weights));
-    gnt_assert_ok(gnti_params_read(tr->lead->params, GNTI_BLOCK_WEIGHTS, out->weights));
-}
-
-/* A whole run; sizes[e] names the devices from epoch e on, NULL: those before. */
-static void run(train_case *c, const char *devices, int64_t chunks, const char *const *sizes, outcome *out)
-{
-    gnt_trainer *tr = NULL;
-    gnt_epoch_stats s = { .struct_size = sizeof s };
-    int e = 0;
-
-    memset(out, 0, sizeof *out);
-    c->config.devices = devices;
-    c->config.chunks = chunks;
-    c->config.epochs = EPOCHS;
-    tr = train_case_trainer(c);
-    for (; e < EPOCHS; e++) {
-        if (sizes != NULL && sizes[e] != NULL)
-            gnt_assert_ok(gnt_trainer_resize(tr, sizes[e]));
-        if (!gnt_trainer_next(tr, &s))
-            break;
-        out->losses[e] = s.train_loss;
-        out->valid[e] = s.valid_loss;
-    }
-    gnt_assert_ok(gnt_trainer_status(tr));
-    take_weights(tr, out);
-    gnt_assert_ok(gnt_trainer_finish(tr));
-    out->test = gnt_trainer_test_metric(tr, 0);
-    gnt_trainer_free(&tr);
-}
-
-static void assert_near(const outcome *a, const outcome *b)
-{
-    double most = 0.0;
-
-    for (int e = 0; e < EPOCHS; e++) {
-        assert_true(fabs(a->losses[e] - b->losses[e]) <= 1e-5 * fabs(a->losses[e]));
-        assert_true(fabs(a->valid[e] - b->valid[e]) <= 1e-5 * fabs(a->valid[e]));
-    }
-    assert_int_equal(a->num_weights, b->num_weights);
-    for (int64_t i = 0; i < a->num_weights; i++)
-        most = fmax(most, fabs((double)a->weights[i]));
-    for (int64_t i = 0; i < a->num_weights; i++)
-        assert_true(fabs((double)a->weights[i] - (double)b->weights[i]) <= 1e-5 * most);
-}
-
-static void assert_same(const outcome *a, const outcome *b)
-{
-    assert_memory_equal(a->losses, b->losses, sizeof a->losses);
-    assert_memory_equal(a->valid, b->valid, sizeof a->valid);
-    gnt_assert_same_bits(a->weights, b->weights, a->num_weights);
-    assert_true(a->test == b->test);
-}
+enum { EPOCHS = RUN_CASE_EPOCHS, CHUNKS = 16 };
 
 static const char *const texts[] = {
     "gcn:8, gcn", "gcn:8:norm=batch, gcn:6:norm=layer, linear",
@@ -89,7 +25,7 @@ static void test_ranks_equal_one_device(void **state)
     (void)state;
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         train_case c;
-        outcome whole, parts;
+        run_outcome whole, parts;
 
         train_case_arrays(&c, GNT_LABELS_CLASS, 3);
         c.text = texts[t];
@@ -100,10 +36,10 @@ static void test_ranks_equal_one_device(void **state)
             c.config.lr = 0.01;
         }
         train_case_dataset(&c, "threads=1");
-        run(&c, NULL, 0, NULL, &whole);
+        run_case(&c, NULL, 0, NULL, &whole);
         for (size_t p = 0; p < sizeof counts / sizeof counts[0]; p++) {
-            run(&c, counts[p], CHUNKS, NULL, &parts);
-            assert_near(&whole, &parts);
+            run_case(&c, counts[p], CHUNKS, NULL, &parts);
+            run_assert_near(&whole, &parts);
             gnti_free(parts.weights);
         }
         gnti_free(whole.weights);
@@ -116,16 +52,16 @@ static void test_bits_do_not_depend_on_ranks(void **state)
     (void)state;
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         train_case c;
-        outcome one, parts;
+        run_outcome one, parts;
 
         train_case_arrays(&c, GNT_LABELS_CLASS, 4);
         c.text = texts[t];
         c.config.seeds = 3;
         train_case_dataset(&c, "threads=1;deterministic=bitwise");
-        run(&c, "1", CHUNKS, NULL, &one);
+        run_case(&c, "1", CHUNKS, NULL, &one);
         for (size_t p = 1; p < sizeof counts / sizeof counts[0]; p++) {
-            run(&c, counts[p], CHUNKS, NULL, &parts);
-            assert_same(&one, &parts);
+            run_case(&c, counts[p], CHUNKS, NULL, &parts);
+            run_assert_same(&one, &parts);
             gnti_free(parts.weights);
         }
         gnti_free(one.weights);
@@ -141,16 +77,16 @@ static void test_resized_run_equals_fixed_one(void **state)
     (void)state;
     for (int bitwise = 0; bitwise < 2; bitwise++) {
         train_case c;
-        outcome fixed, resized;
+        run_outcome fixed, resized;
 
         train_case_arrays(&c, GNT_LABELS_CLASS, 5);
         train_case_dataset(&c, bitwise ? "threads=1;deterministic=bitwise" : "threads=1");
-        run(&c, "2", CHUNKS, NULL, &fixed);
-        run(&c, "2", CHUNKS, sizes, &resized);
+        run_case(&c, "2", CHUNKS, NULL, &fixed);
+        run_case(&c, "2", CHUNKS, sizes, &resized);
         if (bitwise)
-            assert_same(&fixed, &resized);
+            run_assert_same(&fixed, &resized);
         else
-            assert_near(&fixed, &resized);
+            run_assert_near(&fixed, &resized);
         gnti_free(fixed.weights);
         gnti_free(resized.weights);
         train_case_free(&c);
@@ -161,7 +97,7 @@ static void test_resized_run_equals_fixed_one(void **state)
 static void test_resume_at_any_size(void **state)
 {
     train_case c;
-    outcome fixed, resumed;
+    run_outcome fixed, resumed;
     char path[GNT_TEST_PATH_BYTES];
     const char *const sizes[] = { "4", "3", "1" };
     double losses[EPOCHS];
@@ -169,7 +105,7 @@ static void test_resume_at_any_size(void **state)
     (void)state;
     train_case_arrays(&c, GNT_LABELS_CLASS, 6);
     train_case_dataset(&c, "threads=1;deterministic=bitwise");
-    run(&c, "2", CHUNKS, NULL, &fixed);
+    run_case(&c, "2", CHUNKS, NULL, &fixed);
     c.config.run = gnt_test_path(path, "resume-size");
     for (int i = 0; i < 2; i++) {
         gnt_trainer *tr = NULL;
@@ -189,7 +125,7 @@ static void test_resume_at_any_size(void **state)
         tr = train_case_trainer(&c);
         assert_int_equal(tr->epoch, 8);
         assert_int_equal(train_case_run(tr, 100, 0, losses), EPOCHS - 8);
-        take_weights(tr, &resumed);
+        run_take_weights(tr, &resumed);
         gnt_trainer_free(&tr);
     }
     assert_memory_equal(losses, fixed.losses + 8, (EPOCHS - 8) * sizeof *losses);
@@ -267,13 +203,13 @@ static void test_refusals(void **state)
 static void test_failed_resize_changes_nothing(void **state)
 {
     train_case c;
-    outcome fixed;
+    run_outcome fixed;
     gnt_trainer *tr = NULL;
     double losses[EPOCHS];
 
     (void)state;
     train_case_make(&c, 9);
-    run(&c, "2", CHUNKS, NULL, &fixed);
+    run_case(&c, "2", CHUNKS, NULL, &fixed);
     tr = train_case_trainer(&c);
     assert_int_equal(train_case_run(tr, 5, 0, losses), 5);
     assert_int_equal(gnt_trainer_resize(tr, "17"), GNT_ERR_USAGE);
@@ -290,7 +226,7 @@ static void test_failed_resize_changes_nothing(void **state)
 static void test_slow_rank_is_balanced(void **state)
 {
     train_case c;
-    outcome steady;
+    run_outcome steady;
     gnt_trainer *tr = NULL;
     gnt_epoch_stats s = { .struct_size = sizeof s };
     double losses[EPOCHS];
@@ -299,7 +235,7 @@ static void test_slow_rank_is_balanced(void **state)
     (void)state;
     train_case_arrays(&c, GNT_LABELS_CLASS, 10);
     train_case_dataset(&c, "threads=1;deterministic=bitwise");
-    run(&c, "cpu:clock=virtual;cpu:clock=virtual", CHUNKS, NULL, &steady);
+    run_case(&c, "cpu:clock=virtual;cpu:clock=virtual", CHUNKS, NULL, &steady);
     c.config.devices = "cpu:clock=virtual;cpu:clock=virtual,slow=4@5";
     tr = train_case_trainer(&c);
     for (int e = 0; e < EPOCHS; e++) {

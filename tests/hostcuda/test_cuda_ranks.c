@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* label: medium */
+/* Ranks on the stand-in's devices: losses and weights of a group of devices, of a mix with processors, and of rows that go through
+ * the host are those of one processor to rounding, for every seed of the order of things (chunks are placed by measured seconds, so
+ * two runs may sum in other orders). HOSTCUDA_SEEDS=N tries more orders than the few of every day.
+ */
+#include "tests/hostcuda/cuda_case.h"
+#include "tests/support/comm_cases.h"
+#include "tests/support/run_case.h"
+
+#include <stdlib.h>
+
+enum { CHUNKS = 8 };
+
+static const char *const texts[] = { "gcn:8, gcn", "sage:8:norm=batch:dropout=0.2, sage",
+                                     "sage:6:aggregate=max, gat:4x2:act=elu:attn-dropout=0.3, gat" };
+enum { NUM_TEXTS = sizeof texts / sizeof *texts };
+static const char *const mixes[] = { "cuda:0-1", "cuda:0-3", "cuda:0;cpu", "cpu;cuda:0-1;cpu" };
+enum { NUM_MIXES = sizeof mixes / sizeof *mixes };
+
+static int num_seeds(int few)
+{
+    const char *text = getenv("HOSTCUDA_SEEDS");
+
+    return text != NULL && atoi(text) > 0 ? atoi(text) : few;
+}
+
+static void make_case(train_case *c, size_t text, const char *settings)
+{
+    train_case_arrays(c, GNT_LABELS_CLASS, 3);
+    c->text = texts[text];
+    c->config.seeds = text == 0 ? 1 : 3;
+    if (text ==
+        1) { /* a bias before batch norm has no gradient but rounding, which Adam would blow up to steps */
+        c->config.optimizer = 2; /* sgd */
+        c->config.lr = 0.01;
+    }
+    train_case_dataset(c, settings);
+}
+
+static void test_ranks_equal_one_processor(void **state)
+{
+    const int seeds = num_seeds(2);
+
+    (void)state;
+    for (size_t t = 0; t < NUM_TEXTS; t++) {
+        train_case c;
+        run_outcome plain, mixed;
+
+        cuda_case_reset("16M,16M,16M,16M", 1, NULL);
+        make_case(&c, t, "device=cpu;threads=1");
+        run_case(&c, "1", CHUNKS, NULL, &plain);
+        for (size_t m = 0; m < NUM_MIXES; m++)
+            for (int seed = 1; seed <= seeds; seed++) {
+                cuda_case_reset("16M,16M,16M,16M", seed, NULL);
+                run_case(&c, mixes[m], CHUNKS, NULL, &mixed);
+                run_assert_near(&plain, &mixed);
+                gnti_free(mixed.weights);
+            }
+        gnti_free(plain.weights);
+        train_case_free(&c);
+    }
+}
+
+/* From processors to devices and back between epochs. */
+static void test_resize_changes_kinds(void **state)
+{
+    const char *const sizes[RUN_CASE_EPOCHS] = { [3] = "cuda:0-1", [6] = "cuda:0-2;cpu", [9] = "1" };
+    train_case c;
+    run_outcome fixed, resized;
+
+    (void)state;
+    cuda_case_reset("16M,16M,16M,16M", 5, NULL);
+    make_case(&c, 0, "device=cpu;threads=1");
+    run_case(&c, "2", CHUNKS, NULL, &fixed);
+    run_case(&c, "2", CHUNKS, sizes, &resized);
+    run_assert_near(&fixed, &resized);
+    gnti_free(fixed.weights);
+    gnti_free(resized.weights);
+    train_case_free(&c);
+}
+
+static void test_rows_through_the_host(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        gnt_device_halo_case c = { "cuda", false, seed };
+
+        cuda_case_reset("16M,16M,16M,16M,16M,16M,16M,16M", 1 + (int)seed, NULL);
+        gnt_ranks_run(1 + (int32_t)(seed % 8), 0.0, gnt_case_device_halo_rounds, &c, NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_through_the_host),
+        cmocka_unit_test(test_ranks_equal_one_processor),
+        cmocka_unit_test(test_resize_changes_kinds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
