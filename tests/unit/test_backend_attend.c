@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* label: medium */
+/* timeout: 600 */
 /* Attention and its gradient: against the slow oracle at every vector level; equal bits at all levels, numbers of threads and
  * blocks of members; wrong arguments are refused with both numbers.
  */
