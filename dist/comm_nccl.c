@@ -10,10 +10,13 @@
 
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#define LOOK_SECONDS  1e-3 /* between looks at the other ranks */
-#define DRAIN_SECONDS 5.0  /* for kernels to leave after an abort */
+#define LOOK_SECONDS      1e-3 /* between looks at the other ranks */
+#define ROLL_CALL_SECONDS 2.0
+#define DRAIN_SECONDS     5.0 /* for kernels to leave after an abort */
 
 /* ---- the end -------------------------------------------------------------------------------------------------------- */
 
@@ -29,19 +32,23 @@ void nccl_abort(gnti_group *head)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* " in exchange 12 with rank 1 on host 'b'": what was queued last. */
+/* " in exchange 12 with rank 1, rank 2 on host 'b'": what was queued last; hosts other than ours are named. */
 static void name_operation(const nccl_group *g, char *out, size_t bytes)
 {
+    const char *here = g->places != NULL ? g->places[g->head.meeting.rank].host : "";
     size_t used = 0;
 
     out[0] = '\0';
     if (g->operation == NULL)
         return;
     used = (size_t)snprintf(out, bytes, " in %s %lld with", g->operation, (long long)g->num_calls);
-    for (int32_t i = 0; i < g->num_peers && used < bytes; i++)
-        used +=
-            (size_t)snprintf(out + used, bytes - used, "%s rank %d on host '%s'", i > 0 ? "," : "",
-                             (int)g->peers[i], g->places != NULL ? g->places[g->peers[i]].host : "unknown");
+    for (int32_t i = 0; i < g->num_peers && used < bytes; i++) {
+        const char *host = g->places != NULL ? g->places[g->peers[i]].host : "";
+
+        used += (size_t)snprintf(out + used, bytes - used, "%s rank %d", i > 0 ? "," : "", (int)g->peers[i]);
+        if (used < bytes && strcmp(host, here) != 0)
+            used += (size_t)snprintf(out + used, bytes - used, " on host '%s'", host);
+    }
 }
 
 gnt_status nccl_lose(nccl_group *g, gnt_status code, const char *what, const char *text)
@@ -105,12 +112,22 @@ static gnt_status look_at_ranks(nccl_group *g, const char *what)
     return nccl_lose(g, GNT_ERR_PEER_LOST, what, text);
 }
 
+/* The time limit is over: the ranks' roll call tells whose fault it is. */
 static gnt_status late(nccl_group *g, const char *what, double waited)
 {
-    char text[96];
+    const gnti_group_meeting *m = &g->head.meeting;
+    gnt_status st = GNT_OK;
+    char text[NCCL_TEXT_BYTES];
 
-    snprintf(text, sizeof text, "not done within %.1f s: another rank has not come to the same call", waited);
-    return nccl_lose(g, GNT_ERR_TIMEOUT, what, text);
+    if (m->roll_call != NULL)
+        st = m->roll_call(m->user, fmin(ROLL_CALL_SECONDS, 4.0 * m->time_limit));
+    if (st != GNT_OK)
+        snprintf(text, sizeof text, "not done within %.1f s: %.400s", waited, gnti_error_get()->text);
+    else
+        snprintf(text, sizeof text, "not done within %.1f s: %s", waited,
+                 m->roll_call != NULL ? "all ranks wait, so they have queued different calls"
+                                      : "another rank has not come to the same call");
+    return nccl_lose(g, st == GNT_ERR_PEER_LOST ? st : GNT_ERR_TIMEOUT, what, text);
 }
 
 gnt_status nccl_settle(nccl_group *g, const char *what)
@@ -170,7 +187,8 @@ static ncclResult_t queue_peer(nccl_group *g, gnt_stream *s, const gnti_group_pe
 {
     ncclResult_t r = ncclSuccess;
 
-    name_peer(g, p->rank);
+    if (p->rank != g->head.meeting.rank && p->send_bytes + p->receive_bytes > 0)
+        name_peer(g, p->rank);
     if (p->send_bytes > 0)
         r = ncclSend(cuda_address(p->send, p->send_offset), p->send_bytes, ncclUint8, p->rank, g->comm,
                      s->stream);

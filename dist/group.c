@@ -34,6 +34,18 @@ static void give_up_comm(void *user, const char *reason)
     gnti_comm_abort(user, reason);
 }
 
+static gnt_status roll_call_over_comm(void *user, double seconds)
+{
+    gnt_status st = GNT_OK;
+    gnti_comm *c = user;
+    const double limit = c->time_limit;
+
+    c->time_limit = seconds;
+    st = gnti_comm_barrier(c);
+    c->time_limit = limit;
+    return st;
+}
+
 static gnti_group_meeting meeting_over(gnti_comm *c)
 {
     return (gnti_group_meeting){ .rank = c->rank,
@@ -42,7 +54,8 @@ static gnti_group_meeting meeting_over(gnti_comm *c)
                                  .user = c,
                                  .all_gather = gather_over_comm,
                                  .check = check_comm,
-                                 .give_up = give_up_comm };
+                                 .give_up = give_up_comm,
+                                 .roll_call = roll_call_over_comm };
 }
 
 /* ---- making ---------------------------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@
  * - Buffers belong to the call until its work is done: wait for the stream before they are freed.
  * - Never wait with gnti_stream_finish for work that talks: it knows no other ranks. gnti_group_wait looks at the stream, at the
  *   devices' own errors and at the ranks' bootstrap communicator, and ends at the time limit. A rank that is lost ends the group
- *   and the job for all (ERR_PEER_LOST, ERR_TIMEOUT, exit code 5); afterwards free captures first, then the group, then streams.
+ *   and the job for all (ERR_PEER_LOST, ERR_TIMEOUT, exit code 5); at the limit a roll call of the ranks tells which one; afterwards free captures first, then the group, then streams.
  * - A device belongs to one group of several devices at a time. A group that is split rests until its part is freed.
  * - Every rank has a device of its own: two on one are refused (ERR_USAGE) before the library is asked.
  * - After a resize: free the group on all ranks, create it anew over the new communicator.
@@ -67,6 +67,8 @@ typedef struct gnti_group_meeting {
     gnt_status (*all_gather)(void *user, const void *mine, size_t bytes, void *all); /* all (size, bytes) */
     gnt_status (*check)(void *user); /* ERR_PEER_LOST when another rank has ended the job; never waits */
     void (*give_up)(void *user, const char *reason); /* this rank ends the job for all */
+    /* All ranks whose waits have run into their limits meet; ERR_TIMEOUT names one that does not come. NULL: they cannot. */
+    gnt_status (*roll_call)(void *user, double seconds);
 } gnti_group_meeting;
 
 typedef struct gnti_group_table {

@@ -147,10 +147,11 @@ done:
 
 static void check_results(const failing *f, const gnt_rank_result *results, int32_t size)
 {
-    char host[64] = { 0 };
+    char host[64] = { 0 }, culprit[32];
     int timeouts = 0, lost = 0;
 
     gethostname(host, sizeof host - 1);
+    snprintf(culprit, sizeof culprit, "rank %d of %d", (int)f->culprit, (int)size);
     for (int32_t r = 0; r < size; r++) {
         const gnt_rank_result *a = &results[r];
 
@@ -169,6 +170,9 @@ static void check_results(const failing *f, const gnt_rank_result *results, int3
         assert_true(a->seconds < LONGER);
         if (f->how == RANK_ENDS)
             assert_non_null(strstr(a->text, "epoch 7"));
+        if (f->how == NEVER_COMES &&
+            (strstr(a->text, "did not answer") == NULL || strstr(a->text, culprit) == NULL))
+            fail_msg("rank %d does not name %s: %s", (int)r, culprit, a->text);
     }
     if (lost != (f->how == DEVICE_LOST))
         fail_msg("failure %d: %d ranks lost their device: '%s' and '%s'", (int)f->how, lost, results[0].text,
