@@ -22,8 +22,9 @@
  * - Calls are collective and in the same order on all ranks. All calls of a group go to one stream, or are ordered by events.
  * - Buffers belong to the call until its work is done: wait for the stream before they are freed.
  * - Never wait with gnti_stream_finish for work that talks: it knows no other ranks. gnti_group_wait looks at the stream, at the
- *   devices' own errors and at the ranks' bootstrap communicator, and ends at the time limit. A rank that is lost ends the group
- *   and the job for all (ERR_PEER_LOST, ERR_TIMEOUT, exit code 5); at the limit a roll call of the ranks tells which one; afterwards free captures first, then the group, then streams.
+ *   devices' own errors and at the ranks' bootstrap communicator, and ends at the time limit, when a roll call of the ranks tells
+ *   which one is missing. A rank that is lost ends the group and the job for all (ERR_PEER_LOST, ERR_TIMEOUT, exit code 5);
+ *   afterwards free captures first, then the group, then streams.
  * - A device belongs to one group of several devices at a time. A group that is split rests until its part is freed.
  * - Every rank has a device of its own: two on one are refused (ERR_USAGE) before the library is asked.
  * - After a resize: free the group on all ranks, create it anew over the new communicator.
