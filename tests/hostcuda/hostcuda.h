@@ -41,7 +41,8 @@ typedef struct hostcuda_counts {
 } hostcuda_counts;
 void hostcuda_get_counts(hostcuda_counts *out);
 
-/* Runs body(user); answers the text of the rule that it broke ("" when it broke none). Valid until the next call. */
+/* Runs body(user) in a process of its own (what it changes is not seen here, no other thread may be inside this library);
+ * answers the text of the rule that it broke, how it ended otherwise, or "". Valid until the thread's next call. */
 const char *hostcuda_expect(void (*body)(void *user), void *user);
 
 #ifdef __cplusplus

@@ -21,6 +21,13 @@ static CUevent_st *event_of(cudaEvent_t event, const char *call)
     return event;
 }
 
+/* Threads may share an event: one records it, another one waits. */
+static std::shared_ptr<moment> newest_of(CUevent_st *e)
+{
+    std::lock_guard<std::mutex> hold(events_lock);
+    return e->newest;
+}
+
 void reset_events()
 {
     std::lock_guard<std::mutex> hold(events_lock);
@@ -117,8 +124,9 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
         broken("cudaStreamWaitEvent: flags %u are not known to the stand-in", flags);
     if (s->capturing || e->captured)
         return capture_wait(s, e);
-    if (e->newest && !e->newest->done)
-        queue_item(s, { item_kind::wait, {}, e->newest, nullptr });
+    const std::shared_ptr<moment> m = newest_of(e);
+    if (m && !m->done)
+        queue_item(s, { item_kind::wait, {}, m, nullptr });
     return answer(device_error(s->device));
 }
 
@@ -167,10 +175,14 @@ cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     const cudaError_t lost = device_error(s->device);
     if (lost != cudaSuccess)
         return answer(lost);
-    e->captured.reset();
-    e->newest = std::make_shared<moment>();
-    e->newest->stream = s;
-    queue_item(s, { item_kind::record, {}, e->newest, nullptr });
+    const std::shared_ptr<moment> m = std::make_shared<moment>();
+    m->stream = s;
+    {
+        std::lock_guard<std::mutex> hold(events_lock);
+        e->captured.reset();
+        e->newest = m;
+    }
+    queue_item(s, { item_kind::record, {}, m, nullptr });
     return answer(device_error(s->device));
 }
 
@@ -186,7 +198,7 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event)
     CUevent_st *e = event_of(event, "cudaEventQuery");
     if (e->captured)
         return answer(cudaErrorCapturedEvent);
-    const std::shared_ptr<moment> m = e->newest;
+    const std::shared_ptr<moment> m = newest_of(e);
     if (!m)
         return answer(device_error(e->device));
     drive_query(e->device, m->stream);
@@ -201,7 +213,7 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event)
     CUevent_st *e = event_of(event, "cudaEventSynchronize");
     if (e->captured)
         return answer(cudaErrorCapturedEvent);
-    const std::shared_ptr<moment> m = e->newest;
+    const std::shared_ptr<moment> m = newest_of(e);
     if (m)
         drive(e->device, m->stream, [&] { return m->done || device_error(e->device) != cudaSuccess; });
     return answer(device_error(e->device));
@@ -210,11 +222,12 @@ cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event)
 cudaError_t CUDARTAPI cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
     CUevent_st *a = event_of(start, "cudaEventElapsedTime"), *b = event_of(end, "cudaEventElapsedTime");
-    if (!a->timed || !b->timed || !a->newest || !b->newest)
+    const std::shared_ptr<moment> from = newest_of(a), to = newest_of(b);
+    if (!a->timed || !b->timed || !from || !to)
         return answer(cudaErrorInvalidResourceHandle);
-    if (!a->newest->done || !b->newest->done)
+    if (!from->done || !to->done)
         return answer(cudaErrorNotReady);
-    *ms = (float)((b->newest->seconds - a->newest->seconds) * 1e3);
+    *ms = (float)((to->seconds - from->seconds) * 1e3);
     return answer(device_error(a->device));
 }
 

@@ -4,6 +4,7 @@
  */
 #include "tests/hostcuda/hostcuda_test.h"
 
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -280,6 +281,37 @@ static void events_measure_time()
     OK(cudaEventSynchronize(new_event())); /* never recorded: nothing to wait for */
 }
 
+/* ---- seeds ---- */
+static std::string order_of_work(uint64_t seed)
+{
+    start(seed);
+    auto order = std::make_shared<std::string>();
+    std::vector<cudaStream_t> streams;
+    for (int i = 0; i < STREAMS; i++)
+        streams.push_back(new_stream());
+    for (int i = 0; i < 20; i++)
+        OK(hostcuda::enqueue(
+            streams[(size_t)(i % STREAMS)],
+            { "note", [=] { return *order += (char)('a' + i), hostcuda::result::done; }, false }));
+    OK(cudaDeviceSynchronize());
+    return *order;
+}
+
+static void a_seed_repeats_its_order()
+{
+    int others = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        const std::string first = order_of_work(seed);
+        CHECK_EQUAL(first.size(), 20);
+        CHECK(order_of_work(seed) == first);
+        others += order_of_work(seed + 100) != first;
+    }
+    CHECK_EQUAL(others, 20);
+    setenv("HOSTCUDA_EAGER", "1", 1);
+    CHECK(order_of_work(7) == "abcdefghijklmnopqrst");
+    unsetenv("HOSTCUDA_EAGER");
+}
+
 static void default_streams_are_refused()
 {
     start(1);
@@ -359,7 +391,7 @@ int main(int argc, char **argv)
                        TEST(launches_of_a_graph_do_not_overlap), TEST(forbidden_calls_end_a_capture),
                        TEST(forks_must_join), TEST(another_thread_may_not_end_it),
                        TEST(queries_come_to_an_end), TEST(events_measure_time),
-                       TEST(default_streams_are_refused), TEST(threads_have_devices_of_their_own),
-                       TEST(waiting_helps_other_devices) },
+                       TEST(a_seed_repeats_its_order), TEST(default_streams_are_refused),
+                       TEST(threads_have_devices_of_their_own), TEST(waiting_helps_other_devices) },
                      argc > 1 ? argv[1] : nullptr);
 }
