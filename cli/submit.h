@@ -11,7 +11,7 @@ typedef struct cli_submit {
     char *nodes; /* "4" or "2-4" */
     int64_t tasks, tasks_per_node, cpus_per_task;
     char *gpus, *mem, *time, *partition, *account, *job_name;
-    int64_t grace; /* seconds between the signal and the time limit */
+    int64_t grace;   /* seconds between the signal and the time limit */
     int64_t retries; /* starts on the same nodes after a lost rank */
     char *setup, *command;
 } cli_submit;

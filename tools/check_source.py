@@ -20,10 +20,11 @@ LIBRARY = FOLDERS[:-1]
 HOMES = {
     "hdf5.h": "datasets/h5_library.h", "archive.h": "datasets/byte_source.c", "archive_entry.h": "datasets/byte_source.c", "zlib.h": "datasets/gzip_stream.c",
     "metis.h": "partition/part_metis_main.c", "dlfcn.h": "base/plugin.c", "mpi.h": "dist/comm_mpi.c",
-    "nccl.h": "dist/comm_nccl.c", "cyaml/cyaml.h": "base/option_yaml.c", "jansson.h": "base/json.c",
+    "nccl.h": "dist/comm_nccl.h", "cyaml/cyaml.h": "base/option_yaml.c", "jansson.h": "base/json.c",
 }
 # A header that holds a fence together, and who is inside.
-INSIDE = {"datasets/h5_library.h": ("datasets/h5_file.c", "datasets/h5_data.c")}
+INSIDE = {"datasets/h5_library.h": ("datasets/h5_file.c", "datasets/h5_data.c"),
+          "dist/comm_nccl.h": ("dist/comm_nccl.c", "dist/comm_nccl_make.c")}
 STANDARD = set("""assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
 stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype""".split())
 SYSTEM = set("""unistd fcntl pthread sched strings dirent ftw glob libgen poll regex spawn termios getopt fnmatch pwd

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whole training runs on chosen devices: see run_case.h. */
 #include "run_case.h"
 
 #include "train/trainer_state.h"
