@@ -22,6 +22,14 @@ typedef struct group_rank {
     gnt_buffer *data; /* floats */
 } group_rank;
 
+/* How many orders are tried: 20, or HOSTCUDA_SEEDS. */
+static inline int group_case_seeds(void)
+{
+    const char *text = getenv("HOSTCUDA_SEEDS");
+
+    return text != NULL ? atoi(text) : 20;
+}
+
 /* Starts anew; fail NULL: nothing is injected. */
 static inline void group_case_reset(const char *devices, int seed, const char *fail)
 {

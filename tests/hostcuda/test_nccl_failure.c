@@ -13,7 +13,7 @@
 #define LIMIT  0.2  /* of the wait that must end by it */
 #define LONGER 30.0 /* where nobody may run into a limit, however busy the machine is */
 
-enum { SEEDS = 20, VALUES = 64 };
+enum { VALUES = 64 };
 
 typedef enum failure {
     NEVER_COMES,    /* one rank makes no further call */
@@ -182,7 +182,7 @@ static void check_results(const failing *f, const gnt_rank_result *results, int3
 
 static void run_all(failure how, const char *fail)
 {
-    for (int seed = 1; seed <= SEEDS; seed++) {
+    for (int seed = 1; seed <= group_case_seeds(); seed++) {
         const int32_t size = 2 + seed % 2;
         failing f = { .how = how,
                       .culprit = how == ERROR_CAPTURED || how == DEVICE_LOST ? 1 : (int32_t)seed % size,
@@ -309,7 +309,7 @@ static void test_missing_when_made(void **state)
     (void)state;
     gnt_rank_result results[3];
 
-    for (int seed = 1; seed <= SEEDS; seed++) {
+    for (int seed = 1; seed <= group_case_seeds(); seed++) {
         group_case_reset("4M,4M,4M", seed, NULL);
         gnt_ranks_run(3, LONGER, run_alone, NULL, results);
         for (int r = 0; r < 3; r += 2)

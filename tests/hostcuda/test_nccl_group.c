@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of devices do what the communicator of their ranks does: random plans of messages, sums and broadcasts, queued one by one
- * and as a captured step, parts of a split, ranks that meet by files. 20 seeds each. */
+ * and as a captured step, parts of a split, ranks that meet by files. 20 seeds each, or HOSTCUDA_SEEDS. */
 #include "tests/hostcuda/group_case.h"
 
 #include <unistd.h>
 
 enum {
-    SEEDS = 20,
     MAX_SIZE = 4,
     MAX_ROWS = 12,
     WIDTH = 3,
@@ -154,7 +153,7 @@ done:
 static void test_plans(void **state)
 {
     (void)state;
-    for (int seed = 1; seed <= SEEDS; seed++) {
+    for (int seed = 1; seed <= group_case_seeds(); seed++) {
         plan p = { (uint32_t)seed, 2 + seed % 3 };
 
         group_case_reset("4M,4M,4M,4M", seed, NULL);
@@ -215,7 +214,7 @@ static void test_captured_plans(void **state)
     (void)state;
     hostcuda_counts counts;
 
-    for (int seed = 1; seed <= SEEDS; seed++) {
+    for (int seed = 1; seed <= group_case_seeds(); seed++) {
         plan p = { 1000 + (uint32_t)seed, 2 + seed % 3 };
 
         group_case_reset("4M,4M,4M,4M", seed, NULL);
@@ -280,7 +279,7 @@ done:
 static void test_split(void **state)
 {
     (void)state;
-    for (int seed = 1; seed <= SEEDS; seed++) {
+    for (int seed = 1; seed <= group_case_seeds(); seed++) {
         group_case_reset("4M,4M,4M,4M", seed, NULL);
         gnt_ranks_run(3 + seed % 2, 0, run_split, NULL, NULL);
         group_case_check_clean();
