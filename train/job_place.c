@@ -92,6 +92,8 @@ static gnt_status place_at_root(gnti_job *job, const gnt_dataset *data, const gn
         GNT_TRY(gnti_chunk_facts_read(data, job->partition, &none, &job->facts));
     p.facts = job->facts;
     p.link = gnti_job_link(job, &p.apart);
+    p.may_leave_out =
+        job->place.specs[0].virtual_clock || gnti_device_specs_differ(job->place.specs, job->place.size);
     p.tolerance = speeds != NULL || gnti_device_specs_differ(job->place.specs, job->place.size)
                       ? MEASURED_TOLERANCE
                       : TOLERANCE;

@@ -150,7 +150,7 @@ static gnt_status prepare(work *w)
                                    .num_devices = p->num_devices,
                                    .halo_seconds = fmax(w->slopes.halo_seconds * p->halo_share, TINY_SECONDS),
                                    .tolerance = p->tolerance,
-                                   .allow_idle = true };
+                                   .allow_idle = p->may_leave_out };
 done:
     return st;
 }
@@ -223,7 +223,7 @@ static gnt_status try_alone(work *w, int32_t *owner)
     const double together = step_of(w);
     int32_t fastest = 0;
 
-    if (p->speeds != NULL || p->old_owner != NULL)
+    if (p->speeds != NULL || p->old_owner != NULL || !p->may_leave_out)
         return GNT_OK;
     for (int32_t d = 1; d < p->num_devices; d++)
         if (gnti_forecast_compute(p->forecast, &whole, &p->rates[d]) <

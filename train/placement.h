@@ -28,7 +28,8 @@ typedef struct gnti_placing {
     gnti_link link;
     bool apart;
     double tolerance;
-    double halo_share; /* of sums of halos over chunks that really travels, found here; 0: all */
+    bool may_leave_out; /* devices without chunks are fine; not where nothing is known of devices and links */
+    double halo_share;  /* of sums of halos over chunks that really travels, found here; 0: all */
     /* a placement to come from, or NULL: the first one */
     const int32_t *old_owner, *new_of_old;
     int32_t num_old;
