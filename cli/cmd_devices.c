@@ -42,10 +42,14 @@ const cli_verb cmd_devices = {
     .name = "devices",
     .summary = "list devices with name, memory, threads and vector level, or measure their speeds",
     .arguments = "",
-    .details = "--profile measures the devices one after the other, the way a run sees them. The line of "
-               "shares is what "
-               "partition --shares takes; a run on devices that differ measures them itself before it places "
-               "chunks.",
+    .details =
+        "--profile measures the devices one after the other, the way a run sees them. The line of "
+        "shares is what "
+        "partition --shares takes; a run on devices that differ measures them itself before it places "
+        "chunks. "
+        "A device is a kind with a number, a range of numbers or keys: cuda:0, cuda:0-3, cuda:1,mem=8G, "
+        "cpu:threads=8; kinds mix, separated by ';'. Plug-ins of devices are looked for in the folder that "
+        "GNNTRAIN_PLUGIN_DIR names, then beside the library; without a driver they are not opened.",
     .examples = { "gnntrain devices", "gnntrain devices --profile --devices 'cpu;cpu:speed=0.5' --json" },
     .min_arguments = 0,
     .max_arguments = 0,

@@ -17,8 +17,8 @@
 
 static const gnt_option machine_options[] = { GNT_OPTION_GROUP("Machine"), MACHINE_ROWS };
 static const gnt_option device_options[] = {
-    GNT_OPTION_GROUP("Machine"), GNT_OPTION_TEXT("devices", cli_machine, devices, "auto", "auto or cpu"),
-    MACHINE_ROWS
+    GNT_OPTION_GROUP("Machine"),
+    GNT_OPTION_TEXT("devices", cli_machine, devices, "auto", "auto, cpu or cuda"), MACHINE_ROWS
 };
 
 const gnt_option *cli_machine_table(void)

@@ -62,7 +62,7 @@ const gnt_option gnti_trainer_table[] = {
                       "seconds until a stop with checkpoint, 0: none"),
     GNT_OPTION_GROUP("Parts and ranks"),
     GNT_OPTION_TEXT("devices", CONFIG, devices, NULL,
-                    "how many, or kind:key=value;... (gnntrain devices --help)"),
+                    "how many, or kind:key=value;..., or cuda:0-3;cpu:threads=8 (gnntrain devices --help)"),
     GNT_OPTION_TEXT("partition", CONFIG, partition, NULL,
                     "file of gnntrain partition; made in the run folder when not given"),
     GNT_OPTION_INT("chunks", CONFIG, chunks, 0, 0, 1 << 20,
@@ -85,7 +85,7 @@ const gnt_option gnti_trainer_table[] = {
     GNT_OPTION_LIST(
         "no-pass", CONFIG, no_pass, NULL,
         "planner passes to switch off: hoist, reassociate, symmetric, sparse-input, fuse, loss-rows, chain, "
-        "memory, overlap"),
+        "memory, overlap, capture"),
     GNT_OPTION_END,
 };
 
