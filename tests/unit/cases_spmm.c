@@ -39,7 +39,7 @@ static void run_case(case_env *env, const spmm_case *k)
     const case_graph *g = k->graph;
     char what[160];
     case_tensor x = case_make(env, g->num_cols, k->shared_x ? 1 : k->mg.members, k->shared_x ? 1 : k->mg.g,
-                              k->width, k->pad);
+                              k->width, 2 * k->pad);
     case_tensor y = case_make(env, g->num_rows, k->mg.members, k->mg.g, k->width, k->pad);
     case_tensor self = case_make(env, g->num_rows, 1, 1, 1, 0),
                 scale = case_make(env, g->num_cols, 1, 1, 1, 0);
