@@ -65,5 +65,6 @@ int main(void)
         cmocka_unit_test(test_spmm_undetermined),
     };
 
+    cmocka_set_test_filter(getenv("GNT_TEST_FILTER")); /* NULL: all */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,7 +188,10 @@ static void run_goes(case_env *env, world *w, bool with_ids)
     for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
         gnt_buffer *buf = written[i]->view[0].buf;
 
-        memset(gnt_buffer_host(buf), 0xff, ((const gnti_buffer_head *)buf)->bytes);
+        void *host = case_lock(buf);
+
+        memset(host, 0xff, ((const gnti_buffer_head *)buf)->bytes);
+        case_unlock(buf, host, true);
     }
     for (int i = 0; i < NUM; i++)
         split[i] = o.list[order[i]];
