@@ -29,9 +29,7 @@ const cli_verb cmd_estimate = {
                "and of larger ones a halo is assumed, which the answer then says.",
     .examples = { "gnntrain estimate reddit.h5 --model 'gcn:128, gcn'",
                   "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --seeds 10 --json",
-                  "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --partition reddit.k64.part.h5 "
-                  "--devices "
-                  "'cpu;cpu:speed=0.5,mem=2G'" },
+                  "gnntrain estimate big.h5 --model 'gcn:64, gcn' --devices 'cpu;cpu:speed=0.5,mem=2G'" },
     .min_arguments = 1,
     .max_arguments = 1,
     .header = true,
