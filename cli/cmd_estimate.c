@@ -27,8 +27,7 @@ const cli_verb cmd_estimate = {
                "the seconds of each, which it measures for that, and reads the arcs once when there is a "
                "--partition; without one, graphs of up to a million arcs are cut as the run would cut them, "
                "and of larger ones a halo is assumed, which the answer then says.",
-    .examples = { "gnntrain estimate reddit.h5 --model 'gcn:128, gcn'",
-                  "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --seeds 10 --json",
+    .examples = { "gnntrain estimate reddit.h5 --model 'gcn:128, gcn' --seeds 10 --json",
                   "gnntrain estimate big.h5 --model 'gcn:64, gcn' --devices 'cpu;cpu:speed=0.5,mem=2G'" },
     .min_arguments = 1,
     .max_arguments = 1,
