@@ -207,18 +207,13 @@ static double rows_of(const cuda_norm_args *a)
     return (double)(a->phase == GNT_NORM_WHOLE ? a->x.rows : a->total_rows);
 }
 
-static cudaError_t launch_mean(cudaStream_t stream, const cuda_norm_args *a, const double *sums)
+/* A kernel with a thread a sum. */
+template <class Kernel>
+static cudaError_t launch_store(cudaStream_t stream, Kernel *kernel, const cuda_norm_args *a, double *sums)
 {
     const cudaLaunchConfig_t cfg = launch_of(stream, ceil_div(count_of(a), CUDA_THREADS));
 
-    return cudaLaunchKernelEx(&cfg, mean_kernel, *a, sums, count_of(a), rows_of(a));
-}
-
-static cudaError_t launch_rstd(cudaStream_t stream, const cuda_norm_args *a, const double *sums)
-{
-    const cudaLaunchConfig_t cfg = launch_of(stream, ceil_div(count_of(a), CUDA_THREADS));
-
-    return cudaLaunchKernelEx(&cfg, rstd_kernel, *a, sums, count_of(a), rows_of(a));
+    return cudaLaunchKernelEx(&cfg, kernel, *a, sums, count_of(a), rows_of(a));
 }
 
 /* Mean and rstd of the rows here. */
@@ -228,10 +223,10 @@ static cudaError_t launch_statistics(cudaStream_t stream, const cuda_norm_args *
     cudaError_t e = launch_tree(stream, sum_leaf, *a, tree, a->x.rows, count_of(a), sums);
 
     if (e == cudaSuccess)
-        e = launch_mean(stream, a, sums);
+        e = launch_store(stream, mean_kernel, a, sums);
     if (e == cudaSuccess)
         e = launch_tree(stream, squares_leaf, *a, tree, a->x.rows, count_of(a), sums);
-    return e == cudaSuccess ? launch_rstd(stream, a, sums) : e;
+    return e == cudaSuccess ? launch_store(stream, rstd_kernel, a, sums) : e;
 }
 
 static cudaError_t launch_forward(cudaStream_t stream, const cuda_norm_args *a, const gnt_row_tree *tree,
@@ -240,12 +235,12 @@ static cudaError_t launch_forward(cudaStream_t stream, const cuda_norm_args *a, 
     cudaError_t e = cudaSuccess;
 
     if (a->phase == GNT_NORM_MEAN)
-        return launch_mean(stream, a, a->sums);
+        return launch_store(stream, mean_kernel, a, a->sums);
     if (a->phase == GNT_NORM_SUM || a->phase == GNT_NORM_SQUARES)
         return launch_tree(stream, a->phase == GNT_NORM_SUM ? sum_leaf : squares_leaf, *a, tree, a->x.rows,
                            count_of(a), sums);
     if (a->phase == GNT_NORM_APPLY)
-        e = launch_rstd(stream, a, a->sums);
+        e = launch_store(stream, rstd_kernel, a, a->sums);
     else if (a->training)
         e = launch_statistics(stream, a, tree, sums);
     if (e != cudaSuccess || a->x.rows == 0)
@@ -268,9 +263,7 @@ static cudaError_t launch_backward(cudaStream_t stream, const cuda_norm_args *a,
         sums = a->sums;
     if (e != cudaSuccess || a->phase == GNT_NORM_SUM)
         return e;
-    const cudaLaunchConfig_t small = launch_of(stream, ceil_div(count_of(a), CUDA_THREADS));
-
-    e = cudaLaunchKernelEx(&small, gradients_kernel, *a, sums, count_of(a), rows_of(a));
+    e = launch_store(stream, gradients_kernel, a, sums);
     if (e != cudaSuccess || a->dx.data == NULL || a->x.rows == 0)
         return e;
     const cudaLaunchConfig_t cfg = launch_columns(stream, &a->x);
