@@ -14,7 +14,10 @@
 #define WITH_ASAN 0
 #endif
 
-#if !defined(__x86_64__)
+#if defined(__x86_64__) && !defined(HOSTCUDA_UCONTEXT) /* defined by hand, to try the other way */
+#define ON_X86_64 1
+#else
+#define ON_X86_64 0
 #include <ucontext.h>
 #endif
 
@@ -29,7 +32,7 @@ struct fibre {
     void *user = nullptr;
     void *fake = nullptr; /* the sanitizer's */
     bool over = true;     /* main has returned */
-#if defined(__x86_64__)
+#if ON_X86_64
     void *at = nullptr;
 #else
     ucontext_t at;
@@ -41,7 +44,7 @@ struct home_stack {
     void *fake = nullptr;
     const void *bottom = nullptr;
     size_t bytes = 0;
-#if defined(__x86_64__)
+#if ON_X86_64
     void *at = nullptr;
 #else
     ucontext_t at;
@@ -75,7 +78,7 @@ static void begin_fibre()
     }
 }
 
-#if defined(__x86_64__)
+#if ON_X86_64
 extern "C" void hostcuda_switch(void **save, void *to);
 /* What a call must leave as it was is kept on the stack that is left. */
 asm(R"(

@@ -53,6 +53,8 @@ expect base/heap.c 'malloc() is not used here' 'void f(void)
 {
     char *p = malloc(3);
 }'
+expect base/heap.cpp 'malloc() is not used here' 'void *f() { return malloc(3); }'
+expect base/heap.cuh 'malloc() is not used here' 'static inline void *f() { return malloc(3); }'
 expect base/print.c 'printf() is not used here' 'void f(void) { printf("x"); }'
 expect base/leave.c 'exit() is not used here' 'void f(void) { exit(1); }'
 expect base/copy.c 'strcpy() is not used here' 'void f(char *a) { strcpy(a, "x"); }'
