@@ -34,7 +34,6 @@ struct gnti_device_halo {
     void *host;      /* of bridged.memory */
     int32_t *order;  /* 0, 1, ... */
     gnt_buffer *device_order;
-    gnt_stream *talk;
     gnti_group_peer *messages; /* (grouped peers x blocks) */
     int64_t messages_capacity;
     gnt_mat_view rows; /* of the exchange under way */
@@ -160,18 +159,17 @@ gnt_status gnti_device_halo_create(const gnti_device_halo_config *config, gnti_d
     gnti_device_halo *h = NULL;
 
     GNT_CHECK(config->comm != NULL && config->plan != NULL && config->stream != NULL && out != NULL &&
-                  config->max_floats >= 0 && (config->group == NULL) == (config->group_rank == NULL),
+                  config->max_floats >= 0 &&
+                  (config->group == NULL || (config->group_rank != NULL && config->talk != NULL)),
               GNT_ERR_ARG,
               "a halo exchange on a device needs a communicator, a plan, a stream, a width of at least 0, "
-              "and ranks with a group");
+              "and ranks and a stream with a group");
     GNT_TRY(gnti_calloc_array(&h, 1));
     h->c = *config;
     GNT_TRY(divide_peers(h));
     GNT_TRY(make_memory(h));
     if (!all_grouped(&h->c)) /* exchanges of a communicator are calls of all its ranks */
         GNT_TRY(gnti_halo_create(h->c.comm, &h->bridged.plan, h->c.wire, h->c.max_floats, &h->halo));
-    if (h->grouped.plan.num_peers > 0)
-        GNT_TRY(gnti_stream_open(((const gnti_stream_head *)h->c.stream)->device, 1, &h->talk));
     h->messages_capacity = h->grouped.plan.num_peers * (h->c.max_floats + 1);
     if (h->messages_capacity > 4096) /* blocks are few: one holds some 64 floats of all members */
         h->messages_capacity = 4096;
@@ -201,7 +199,6 @@ void gnti_device_halo_free(gnti_device_halo **halo)
     if (h == NULL)
         return;
     gnti_halo_free(&h->halo);
-    gnti_stream_close(&h->talk);
     free_way(&h->grouped);
     free_way(&h->bridged);
     gnti_buffer_free(&h->device_order);
@@ -281,9 +278,9 @@ static gnt_status start_group(gnti_device_halo *h, int64_t num_blocks)
                 .receive_bytes = (size_t)(plan->recv_ptr[p + 1] - plan->recv_ptr[p]) * row
             };
     GNT_TRY(gnti_event_record(h->c.stream, h->c.event));
-    GNT_TRY(gnti_event_await(h->talk, h->c.stream, h->c.event));
-    GNT_TRY(gnti_group_exchange(h->c.group, h->talk, h->messages, (int32_t)n));
-    GNT_TRY(gnti_event_record(h->talk, 0));
+    GNT_TRY(gnti_event_await(h->c.talk, h->c.stream, h->c.event));
+    GNT_TRY(gnti_group_exchange(h->c.group, h->c.talk, h->messages, (int32_t)n));
+    GNT_TRY(gnti_event_record(h->c.talk, h->c.landed));
 done:
     return st;
 }
@@ -334,7 +331,7 @@ gnt_status gnti_device_halo_start(gnti_device_halo *h, const gnt_mat_view *rows,
     count_group(h, floats);
     GNT_TRY(pack(h, &h->grouped));
     GNT_TRY(pack(h, &h->bridged));
-    if (h->talk != NULL)
+    if (h->grouped.plan.num_peers > 0)
         GNT_TRY(start_group(h, num_blocks));
     if (h->halo != NULL)
         GNT_TRY(start_bridge(h, num_blocks, raw));
@@ -356,8 +353,8 @@ gnt_status gnti_device_halo_finish(gnti_device_halo *h)
         GNT_TRY(gnti_halo_finish(h->halo));
         GNT_TRY(unpack(h, &h->bridged));
     }
-    if (h->talk != NULL) {
-        GNT_TRY(gnti_event_await(h->c.stream, h->talk, 0));
+    if (h->grouped.plan.num_peers > 0) {
+        GNT_TRY(gnti_event_await(h->c.stream, h->c.talk, h->c.landed));
         GNT_TRY(unpack(h, &h->grouped));
     }
 done:

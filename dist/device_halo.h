@@ -26,6 +26,8 @@ typedef struct gnti_device_halo_config {
     int32_t event;
     gnti_group *group;         /* NULL: none */
     const int32_t *group_rank; /* (comm size) ranks in the group, -1: not in it; NULL with no group */
+    gnt_stream *talk;          /* all that the group does is queued on it; NULL with no group */
+    int32_t landed;            /* event of talk, ours */
 } gnti_device_halo_config;
 
 gnt_status gnti_device_halo_create(const gnti_device_halo_config *config, gnti_device_halo **out);

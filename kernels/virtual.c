@@ -85,6 +85,13 @@ static void charge(void *observer, gnti_op_kind kind, double flops, double bytes
     v->charged[kind] += fmax(flops / (v->spec.flops * speed), bytes / (v->spec.bytes * speed));
 }
 
+bool gnti_virtual_is_plain(const gnti_virtual *v)
+{
+    const gnti_device_spec *s = &v->spec;
+
+    return !s->virtual_clock && s->speed == 1.0 && s->spmm == 1.0 && s->gemm == 1.0 && s->slow_factor == 0.0;
+}
+
 void gnti_virtual_begin(gnti_virtual *v, gnt_stream *s, int64_t step)
 {
     gnti_stream_head *head = (gnti_stream_head *)s;

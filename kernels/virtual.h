@@ -50,6 +50,8 @@ gnt_status gnti_virtual_create(const gnti_device_spec *spec, uint64_t seed, gnti
 void gnti_virtual_free(gnti_virtual **v);
 /* The clock that gnti_comm.virtual_seconds points to; NULL for a device on wall time. */
 double *gnti_virtual_clock(gnti_virtual *v);
+/* It neither charges nor paces: elapsed seconds are the device's own. */
+bool gnti_virtual_is_plain(const gnti_virtual *v);
 /* Called by the program before and after a stretch of ops of a step without a wait inside; charges what the stream counted. */
 void gnti_virtual_begin(gnti_virtual *v, gnt_stream *s, int64_t step);
 void gnti_virtual_end(gnti_virtual *v, gnt_stream *s);

@@ -5,6 +5,9 @@
  */
 #include "nn/program_state.h"
 
+/* Events of the stream that talks: an exchange has landed, by slot and direction; a sum is there. */
+enum { LANDED, SUMMED = 2 * GNTI_UNDER_WAY, NUM_TALK_EVENTS };
+
 gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest, int32_t slot)
 {
     gnt_status st = GNT_OK;
@@ -13,6 +16,8 @@ gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest, int32_t slot)
 
     if (gnti_device_in_host_memory(p->dev))
         return GNT_OK;
+    if (q->dist.group != NULL && q->talk == NULL)
+        GNT_TRY(gnti_stream_open(p->dev, NUM_TALK_EVENTS, &q->talk));
     for (int dir = 0; dir < 2; dir++) {
         if (dir == GNTI_BACKWARD && plans[GNTI_BACKWARD] == plans[GNTI_FORWARD])
             q->device_halo[dir][slot] = q->device_halo[GNTI_FORWARD][slot];
@@ -24,7 +29,9 @@ gnt_status gnti_bind_device_halo(gnti_program *p, int64_t widest, int32_t slot)
                                                                         .stream = p->stream,
                                                                         .event = GNTI_EVENT_PACKED,
                                                                         .group = q->dist.group,
-                                                                        .group_rank = q->dist.group_rank },
+                                                                        .group_rank = q->dist.group_rank,
+                                                                        .talk = q->talk,
+                                                                        .landed = LANDED + 2 * slot + dir },
                                             &q->device_halo[dir][slot]));
     }
 done:
@@ -41,6 +48,7 @@ void gnti_device_halo_unbind(gnti_program *p)
         gnti_device_halo_free(&h[GNTI_BACKWARD][i]);
         gnti_device_halo_free(&h[GNTI_FORWARD][i]);
     }
+    gnti_stream_close(&p->parts.talk);
 }
 
 bool gnti_device_sums_by_group(const gnti_program *p)
@@ -55,6 +63,20 @@ bool gnti_device_sums_by_group(const gnti_program *p)
     return true;
 }
 
+bool gnti_device_parts_are_queued(const gnti_program *p)
+{
+    const gnti_program_parts *q = &p->parts;
+
+    if ((q->dist.clock != NULL && !gnti_virtual_is_plain(q->dist.clock)) || q->dist.trace != NULL ||
+        !gnti_device_sums_by_group(p))
+        return false;
+    for (int i = 0; i < GNTI_UNDER_WAY; i++)
+        for (int dir = 0; dir < 2; dir++)
+            if (q->device_halo[dir][i] != NULL && !gnti_device_halo_is_queued(q->device_halo[dir][i]))
+                return false;
+    return true;
+}
+
 static size_t bytes_of(const gnti_ranks_args *a)
 {
     return (size_t)a->count * (a->dtype == GNT_F64 ? sizeof(double) : sizeof(float));
@@ -63,15 +85,19 @@ static size_t bytes_of(const gnti_ranks_args *a)
 static gnt_status add_by_group(const gnti_ranks_args *a)
 {
     gnt_status st = GNT_OK;
-    gnt_stream *s = a->lo->p->stream;
+    gnt_stream *s = a->lo->p->stream, *talk = a->lo->p->parts.talk;
 
     GNT_TRY(gnti_copy(s, &(gnt_copy_args){ a->out_buffer, a->out_offset, a->roots_buffer, 0, bytes_of(a) }));
-    GNT_TRY(gnti_group_all_reduce(a->group, s,
+    GNT_TRY(gnti_event_record(s, GNTI_EVENT_PACKED));
+    GNT_TRY(gnti_event_await(talk, s, GNTI_EVENT_PACKED));
+    GNT_TRY(gnti_group_all_reduce(a->group, talk,
                                   &(gnti_group_sum){ .buffer = a->out_buffer,
                                                      .offset = a->out_offset,
                                                      .count = a->count,
                                                      .dtype = a->dtype,
                                                      .op = GNTI_COMM_SUM }));
+    GNT_TRY(gnti_event_record(talk, SUMMED));
+    GNT_TRY(gnti_event_await(s, talk, SUMMED));
 done:
     return st;
 }

@@ -63,6 +63,7 @@ typedef struct gnti_program_parts {
     /* By direction, [1] may be [0], and how many are under way meanwhile; more than one where the program has such. */
     gnti_halo *halo[2][GNTI_UNDER_WAY];
     gnti_device_halo *device_halo[2][GNTI_UNDER_WAY]; /* of rows in a device's memory, else NULL */
+    gnt_stream *talk;                                 /* what the group does; NULL: no group */
     gnti_tree_roots *roots;
     gnti_tree_sum *tree;
     int32_t num_roots, num_extra;
@@ -107,6 +108,8 @@ void gnti_device_halo_unbind(gnti_program *p);
 bool gnti_device_sums_by_group(const gnti_program *p);
 /* A sum over ranks; gradients and statistics go to their places. */
 gnt_status gnti_device_sum_run(const gnti_ranks_args *a);
+/* Whether a step is queued whole: every rank is in the group, nobody measures or charges what it does. */
+bool gnti_device_parts_are_queued(const gnti_program *p);
 /* Until what is queued is done, other ranks' failures included. */
 gnt_status gnti_device_finish(const gnti_program *p, const char *what);
 

@@ -15,7 +15,7 @@ enum { RUNS_BEFORE = 1 };
 void gnti_capture_drop(gnti_program *p)
 {
     if (p->capture.step != NULL)
-        (void)gnti_stream_finish(p->stream); /* an error shows again at the next wait */
+        (void)gnti_device_finish(p, "the last step"); /* an error shows again at the next wait */
     gnti_capture_free(p->stream, &p->capture.step);
     p->capture.num_runs = 0;
     p->capture.refused = false;
@@ -23,8 +23,8 @@ void gnti_capture_drop(gnti_program *p)
 
 bool gnti_capture_is_due(const gnti_program *p)
 {
-    return gnti_pass_is_on(p, GNTI_CAPTURE) && gnti_stream_captures(p->stream) && !p->parts.on &&
-           p->node_seconds == NULL && !p->capture.refused && p->capture.num_runs >= RUNS_BEFORE;
+    return gnti_pass_is_on(p, GNTI_CAPTURE) && gnti_stream_captures(p->stream) && p->node_seconds == NULL &&
+           !p->capture.refused && p->capture.num_runs >= RUNS_BEFORE;
 }
 
 /* An op that cannot be captured needs memory or a wait: its text is kept for explain. */

@@ -279,7 +279,7 @@ done:
     return st;
 }
 
-/* A step without parts: as one launch when it can be, which the run before has prepared. */
+/* A step in which nothing waits for other ranks: as one launch when it can be, which the run before has prepared. */
 static gnt_status run_step(gnti_program *p)
 {
     gnt_status st = GNT_OK;
@@ -312,7 +312,7 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
         GNT_TRY(run_timed(p)); /* op by op: chains have no times of their ops */
         return GNT_OK;
     }
-    if (p->parts.on)
+    if (p->parts.on && !gnti_device_parts_are_queued(p))
         GNT_TRY(gnti_parts_run_step(p, step->step));
     else
         GNT_TRY(run_step(p));

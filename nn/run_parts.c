@@ -29,8 +29,11 @@ static void begin_stretch(pass *s)
     s->in_stretch = true;
 }
 
+/* What is queued is waited for, or the seconds would be those of queueing; an error of it shows again at the next wait. */
 static void end_stretch(pass *s)
 {
+    if (s->p->parts.dist.clock != NULL && s->in_stretch && !gnti_device_in_host_memory(s->p->dev))
+        (void)gnti_device_finish(s->p, "a stretch of ops");
     if (s->p->parts.dist.clock != NULL && s->in_stretch)
         gnti_virtual_end(s->p->parts.dist.clock, s->p->stream);
     s->in_stretch = false;

@@ -80,6 +80,26 @@ static void test_resize_changes_kinds(void **state)
     train_case_free(&c);
 }
 
+/* Exchanges and sums of a group are in the capture: from the second step on, each device's step is one launch. */
+static void test_steps_of_a_group_are_captured(void **state)
+{
+    train_case c;
+    run_outcome plain, grouped;
+    hostcuda_counts counts;
+
+    (void)state;
+    cuda_case_reset("16M,16M", 2, NULL);
+    make_case(&c, 0, "device=cpu;threads=1");
+    run_case(&c, "2", CHUNKS, NULL, &plain);
+    run_case(&c, "cuda:0-1", CHUNKS, NULL, &grouped);
+    run_assert_near(&plain, &grouped);
+    hostcuda_get_counts(&counts);
+    assert_true(counts.graph_launches >= 2 * (RUN_CASE_EPOCHS - 1));
+    gnti_free(plain.weights);
+    gnti_free(grouped.weights);
+    train_case_free(&c);
+}
+
 static void test_rows_through_the_host(void **state)
 {
     (void)state;
@@ -95,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_through_the_host),
+        cmocka_unit_test(test_steps_of_a_group_are_captured),
         cmocka_unit_test(test_ranks_equal_one_processor),
         cmocka_unit_test(test_resize_changes_kinds),
     };
