@@ -11,7 +11,8 @@
  *   HOSTCUDA_SEED=N         order of streams, blocks, threads (default 1)
  *   HOSTCUDA_DEVICES=64M,16M  one device each, with so much memory (default 256M)
  *   HOSTCUDA_FAIL=alloc:N | lost:DEVICE:N | nccl:RANK:N   the N-th allocation fails; the device is lost at the N-th piece of
- *                           work; a collective of the rank reports an error at its N-th call
+ *                           work; a collective of the rank reports an error at its N-th call.
+ *                           A lost device answers cudaErrorDevicesUnavailable from then on
  *   HOSTCUDA_HANG=1         ranks of NCCL that wait for each other in a circle hang, as they would, instead of breaking a rule
  *   HOSTCUDA_EAGER=1        do work at once (to tell a wrong kernel from a missing wait)
  */

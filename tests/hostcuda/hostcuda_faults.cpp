@@ -2,6 +2,7 @@
 /* Accesses to device memory: those of queued work open it, all others are broken rules; and the checks of ranges by calls. */
 #include "tests/hostcuda/hostcuda_arena.h"
 #include "tests/hostcuda/hostcuda_device.h"
+#include "tests/hostcuda/hostcuda_fibre.h"
 
 #include <cerrno>
 #include <csignal>
@@ -64,6 +65,10 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 static void fault(int signal, siginfo_t *info, void *context)
 {
     const int saved = errno;
+    if (fibre_overflows(info->si_addr))
+        broken(
+            "%s needs more stack than a thread of the stand-in has: large arrays belong into shared memory",
+            describe_here().c_str());
     std::unique_lock<std::mutex> hold(memory_lock);
     arena *a = arena_at(info->si_addr);
     if (a == nullptr) {
@@ -116,7 +121,7 @@ void catch_faults()
         return;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = fault;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
     sigaction(SIGSEGV, &action, &before[0]);
     sigaction(SIGBUS, &action, &before[1]);
 }

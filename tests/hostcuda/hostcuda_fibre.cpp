@@ -3,6 +3,7 @@
 #include "tests/hostcuda/hostcuda_fibre.h"
 #include "tests/hostcuda/hostcuda.h"
 
+#include <csignal>
 #include <cstdint>
 #include <sys/mman.h>
 #include <vector>
@@ -51,11 +52,18 @@ struct home_stack {
 #endif
 };
 
-/* The pool dies with its thread. */
+/* The pool dies with its thread. The handler of faults has a stack of its own, for a fibre's may be what is used up. */
 struct fibre_pool {
     std::vector<fibre *> idle;
+    void *signal_stack = nullptr;
     ~fibre_pool()
     {
+        if (signal_stack != nullptr) {
+            stack_t none = {};
+            none.ss_flags = SS_DISABLE;
+            sigaltstack(&none, nullptr);
+            munmap(signal_stack, STACK_BYTES);
+        }
         for (fibre *f : idle) {
             munmap(f->stack - PAGE, STACK_BYTES + PAGE);
             delete f;
@@ -145,6 +153,26 @@ static void switch_home(fibre *f)
 }
 #endif
 
+static void *map_stack(size_t bytes)
+{
+    void *map =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        broken("no memory for a fibre's stack");
+    return map;
+}
+
+static void make_signal_stack()
+{
+    stack_t now = {};
+    if (pool.signal_stack != nullptr || sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0)
+        return; /* sanitizers bring one */
+    now = {};
+    now.ss_sp = pool.signal_stack = map_stack(STACK_BYTES);
+    now.ss_size = STACK_BYTES;
+    sigaltstack(&now, nullptr);
+}
+
 fibre *fibre_take(void (*main)(void *user), void *user)
 {
     fibre *f;
@@ -153,9 +181,9 @@ fibre *fibre_take(void (*main)(void *user), void *user)
         pool.idle.pop_back();
     } else {
         f = new fibre;
-        void *map = mmap(nullptr, STACK_BYTES + PAGE, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (map == MAP_FAILED || mprotect(map, PAGE, PROT_NONE) != 0)
+        make_signal_stack();
+        void *map = map_stack(STACK_BYTES + PAGE);
+        if (mprotect(map, PAGE, PROT_NONE) != 0)
             broken("no memory for a fibre's stack");
         f->stack = (char *)map + PAGE;
         prepare(f);
@@ -164,6 +192,12 @@ fibre *fibre_take(void (*main)(void *user), void *user)
     f->user = user;
     f->over = false;
     return f;
+}
+
+bool fibre_overflows(const void *address)
+{
+    const fibre *f = home.inside;
+    return f != nullptr && (const char *)address >= f->stack - PAGE && (const char *)address < f->stack;
 }
 
 bool fibre_over(const fibre *f)

@@ -16,6 +16,7 @@ void fibre_give(fibre *f);       /* back to the pool, when it is over */
 /* From the thread's own stack into a fibre, until that one leaves or is over. */
 void fibre_enter(fibre *f);
 void fibre_leave();
+bool fibre_overflows(const void *address); /* lies behind the end of the running fibre's stack */
 
 } // namespace hostcuda
 #endif

@@ -203,6 +203,13 @@ static __global__ void index_too_far(float *x)
 {
     x[threadIdx.x == 63 ? 5000 : threadIdx.x] = 1;
 }
+static __global__ void deep(float *x)
+{
+    volatile float large[80000]; /* too large with a sanitizer as well */
+    for (int i = 79999; i >= 0; i--)
+        large[i] = 1.0F;
+    x[threadIdx.x] = large[threadIdx.x];
+}
 static __global__ void traps(float *x)
 {
     if (x != nullptr && threadIdx.x == 5)
@@ -226,6 +233,7 @@ static void broken_rules_name_the_thread()
         CHECK_BROKEN([](void *) { run_one(not_in_mask, 32); }, nullptr, "thread (0,0,0)", "own lane 0");
         CHECK_BROKEN([](void *) { run_one(index_too_far, 64); }, nullptr, "thread (63,0,0)",
                      "behind the end of allocation 1");
+        CHECK_BROKEN([](void *) { run_one(deep, 64); }, nullptr, "more stack than");
         CHECK_BROKEN([](void *) { run_one(traps, 64); }, nullptr, "thread (5,0,0)", "__trap");
     }
     CHECK(other_mask >= 10);
