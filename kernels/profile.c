@@ -5,12 +5,17 @@
 #include "kernels/profile.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 512, DEGREE = 16, WIDTH = 64, HEADS = 8, WARM_UP = 2, REPEATS = 96, VIRTUAL_REPEATS = 400 };
+enum { ROWS = 512, DEGREE = 16, WIDTH = 64, HEADS = 8 };
+enum { WARM_UP = 2, MIN_REPEATS = 5, REPEATS = 96, VIRTUAL_REPEATS = 400 };
+
+/* A device that has not done its repeats by then is slow enough to be told from fewer. */
+#define ENOUGH_SECONDS 0.1
 
 /* The heavy probe explained by bytes to so much says nothing of operations. */
 #define EXPLAINED 1.15
@@ -229,10 +234,14 @@ static gnt_status measure(probe *p, shot which, gnti_op_kind kind, timing *out)
     gnt_status st = GNT_OK;
     gnti_op_counter counted[GNTI_OP_NUM_KINDS];
     double seconds[VIRTUAL_REPEATS], sum = 0.0;
-    const int32_t skipped = p->repeats / 4;
+    const double begin = gnti_clock_seconds();
+    int32_t num = 0, skipped;
 
     gnti_stream_counters_reset(p->stream);
     for (int i = -WARM_UP; i < p->repeats; i++) {
+        if (i >= MIN_REPEATS && p->repeats == REPEATS && gnti_clock_seconds() - begin > ENOUGH_SECONDS)
+            break;
+        num = i + 1;
         gnti_virtual_begin(p->clock, p->stream, 0);
         GNT_TRY(run_shot(p, which));
         GNT_TRY(gnti_stream_finish(p->stream));
@@ -240,12 +249,13 @@ static gnt_status measure(probe *p, shot which, gnti_op_kind kind, timing *out)
         seconds[i < 0 ? 0 : i] = gnti_virtual_take_seconds(p->clock);
     }
     gnti_stream_counters(p->stream, counted);
-    qsort(seconds, (size_t)p->repeats, sizeof *seconds, compare_doubles);
-    for (int i = skipped; i < p->repeats - skipped; i++)
+    qsort(seconds, (size_t)num, sizeof *seconds, compare_doubles);
+    skipped = num / 4;
+    for (int i = skipped; i < num - skipped; i++)
         sum += seconds[i];
-    *out = (timing){ .seconds = fmax(sum / (p->repeats - 2 * skipped), 1e-12),
-                     .flops = counted[kind].flops / (p->repeats + WARM_UP),
-                     .bytes = counted[kind].bytes / (p->repeats + WARM_UP) };
+    *out = (timing){ .seconds = fmax(sum / (num - 2 * skipped), 1e-12),
+                     .flops = counted[kind].flops / (num + WARM_UP),
+                     .bytes = counted[kind].bytes / (num + WARM_UP) };
 done:
     return st;
 }
