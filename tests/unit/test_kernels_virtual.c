@@ -199,13 +199,41 @@ static void paced_device_takes_longer(void **state)
     gnti_free(specs);
 }
 
+/* Devices that are there have numbers; ranges are so many devices, kinds mix. */
+static void numbers_of_devices(void **state)
+{
+    static const char *const wrong[] = { "gpu:3-1",       "gpu:0-",       "gpu:0x",
+                                         "gpu:0,speed=2", "gpu:0:mem=1M", "gpu:0-4096" };
+    gnti_device_spec *specs = NULL;
+    int32_t count = 0;
+
+    (void)state;
+    gnt_assert_ok(gnti_device_specs_parse("gpu:1-3,mem=1M;cpu:threads=2;gpu;gpu:7;gpu", &specs, &count));
+    assert_int_equal(count, 7);
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(specs[i].backend, "gpu");
+        assert_int_equal(specs[i].index, 1 + i);
+        assert_int_equal(specs[i].memory, 1 << 20);
+    }
+    assert_int_equal(specs[3].index, -1);
+    assert_int_equal(specs[3].threads, 2);
+    assert_int_equal(specs[5].index, 7);
+    assert_int_equal(gnti_device_number(specs, 4), 0);
+    assert_int_equal(gnti_device_number(specs, 6), 1); /* the second without a number */
+    gnti_free(specs);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        gnt_assert_status(gnti_device_specs_parse(wrong[i], &specs, &count), GNT_ERR_USAGE);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_and_lists),          cmocka_unit_test(bad_texts),
-        cmocka_unit_test(virtual_clock_charges_work), cmocka_unit_test(noise_is_that_of_ops),
-        cmocka_unit_test(ops_are_charged_one_by_one), cmocka_unit_test(paced_device_takes_longer)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(numbers_of_devices),
+                                        cmocka_unit_test(numbers_and_lists),
+                                        cmocka_unit_test(bad_texts),
+                                        cmocka_unit_test(virtual_clock_charges_work),
+                                        cmocka_unit_test(noise_is_that_of_ops),
+                                        cmocka_unit_test(ops_are_charged_one_by_one),
+                                        cmocka_unit_test(paced_device_takes_longer) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
