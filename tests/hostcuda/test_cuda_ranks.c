@@ -6,7 +6,7 @@
  */
 #include "tests/hostcuda/cuda_case.h"
 #include "tests/support/comm_cases.h"
-#include "tests/support/run_case.h"
+#include "tests/support/whole_run.h"
 
 #include <stdlib.h>
 
@@ -45,16 +45,16 @@ static void test_ranks_equal_one_processor(void **state)
     (void)state;
     for (size_t t = 0; t < NUM_TEXTS; t++) {
         train_case c;
-        run_outcome plain, mixed;
+        whole_run_outcome plain, mixed;
 
         cuda_case_reset("16M,16M,16M,16M", 1, NULL);
         make_case(&c, t, "device=cpu;threads=1");
-        run_case(&c, "1", CHUNKS, NULL, &plain);
+        whole_run(&c, "1", CHUNKS, NULL, &plain);
         for (size_t m = 0; m < (t == 0 ? (size_t)NUM_MIXES : (size_t)SLOW_TEXTS_MIXES); m++)
             for (int seed = 1; seed <= seeds; seed++) {
                 cuda_case_reset("16M,16M,16M,16M", seed, NULL);
-                run_case(&c, mixes[m], CHUNKS, NULL, &mixed);
-                run_assert_near(&plain, &mixed);
+                whole_run(&c, mixes[m], CHUNKS, NULL, &mixed);
+                whole_run_assert_near(&plain, &mixed);
                 gnti_free(mixed.weights);
             }
         gnti_free(plain.weights);
@@ -65,16 +65,16 @@ static void test_ranks_equal_one_processor(void **state)
 /* From processors to devices and back between epochs. */
 static void test_resize_changes_kinds(void **state)
 {
-    const char *const sizes[RUN_CASE_EPOCHS] = { [3] = "cuda:0-1", [6] = "cuda:0-2;cpu", [9] = "1" };
+    const char *const sizes[WHOLE_RUN_EPOCHS] = { [3] = "cuda:0-1", [6] = "cuda:0-2;cpu", [9] = "1" };
     train_case c;
-    run_outcome fixed, resized;
+    whole_run_outcome fixed, resized;
 
     (void)state;
     cuda_case_reset("16M,16M,16M,16M", 5, NULL);
     make_case(&c, 0, "device=cpu;threads=1");
-    run_case(&c, "2", CHUNKS, NULL, &fixed);
-    run_case(&c, "2", CHUNKS, sizes, &resized);
-    run_assert_near(&fixed, &resized);
+    whole_run(&c, "2", CHUNKS, NULL, &fixed);
+    whole_run(&c, "2", CHUNKS, sizes, &resized);
+    whole_run_assert_near(&fixed, &resized);
     gnti_free(fixed.weights);
     gnti_free(resized.weights);
     train_case_free(&c);
@@ -84,17 +84,17 @@ static void test_resize_changes_kinds(void **state)
 static void test_steps_of_a_group_are_captured(void **state)
 {
     train_case c;
-    run_outcome plain, grouped;
+    whole_run_outcome plain, grouped;
     hostcuda_counts counts;
 
     (void)state;
     cuda_case_reset("16M,16M", 2, NULL);
     make_case(&c, 0, "device=cpu;threads=1");
-    run_case(&c, "2", CHUNKS, NULL, &plain);
-    run_case(&c, "cuda:0-1", CHUNKS, NULL, &grouped);
-    run_assert_near(&plain, &grouped);
+    whole_run(&c, "2", CHUNKS, NULL, &plain);
+    whole_run(&c, "cuda:0-1", CHUNKS, NULL, &grouped);
+    whole_run_assert_near(&plain, &grouped);
     hostcuda_get_counts(&counts);
-    assert_true(counts.graph_launches >= 2 * (RUN_CASE_EPOCHS - 1));
+    assert_true(counts.graph_launches >= 2 * (WHOLE_RUN_EPOCHS - 1));
     gnti_free(plain.weights);
     gnti_free(grouped.weights);
     train_case_free(&c);

@@ -1,64 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole training runs on chosen devices: see run_case.h. */
-#include "run_case.h"
+/* Run folders that tests compare. Times are not compared: "seconds" of the metrics is left out. */
+#include "tests/support/run_case.h"
 
-#include "train/trainer_state.h"
+#include <gnntrain/experimental.h>
 
-#include <math.h>
+#include "base/json.h"
+#include "train/checkpoint.h"
+
+#include <stdio.h>
 #include <string.h>
 
-void run_take_weights(gnt_trainer *tr, run_outcome *out)
+run_case_folder run_case_new_folder(const char *name)
 {
-    out->num_weights = gnti_params_num_floats(tr->lead->params);
-    gnt_assert_ok(gnti_alloc_array(&out->weights, out->num_weights));
-    gnt_assert_ok(gnti_params_read(tr->lead->params, GNTI_BLOCK_WEIGHTS, out->weights));
+    run_case_folder f;
+
+    gnt_test_path(f.path, name);
+    return f;
 }
 
-void run_case(train_case *c, const char *devices, int64_t chunks, const char *const *sizes, run_outcome *out)
+char *run_case_in_folder(const run_case_folder *f, const char *name, char out[GNT_TEST_PATH_BYTES])
+{
+    snprintf(out, GNT_TEST_PATH_BYTES, "%.3800s/%s", f->path, name);
+    return out;
+}
+
+/* The lines of a metrics file without their seconds, one text to be freed. */
+static char *metrics_text(const run_case_folder *f, const char *name)
+{
+    char path[GNT_TEST_PATH_BYTES];
+    int64_t bytes = 0;
+    char *text = gnt_test_read(run_case_in_folder(f, name, path), &bytes), *out = text, *line = text;
+
+    for (char *end = strchr(line, '\n'); end != NULL; line = end + 1, end = strchr(line, '\n')) {
+        int commas = 0;
+
+        for (char *p = line; p < end; p++) {
+            commas += *p == ',';
+            if (commas == 6) /* "seconds" is the seventh */
+                break;
+            *out++ = *p;
+        }
+        *out++ = '\n';
+    }
+    *out = 0;
+    return text;
+}
+
+void run_case_same_metrics(const run_case_folder *a, const run_case_folder *b, const char *name)
+{
+    char *x = metrics_text(a, name), *y = metrics_text(b, name);
+
+    assert_string_equal(x, y);
+    gnti_free(x);
+    gnti_free(y);
+}
+
+/* Everything that decides the future, bit for bit. */
+void run_case_same_state(const run_case_folder *a, const run_case_folder *b)
+{
+    char path[GNT_TEST_PATH_BYTES];
+    gnti_checkpoint *x = NULL, *y = NULL;
+    int64_t ex = 0, ey = 0;
+
+    gnt_assert_ok(gnti_checkpoint_open(run_case_in_folder(a, "checkpoint.h5", path), &x));
+    gnt_assert_ok(gnti_checkpoint_open(run_case_in_folder(b, "checkpoint.h5", path), &y));
+    assert_int_equal(x->num_floats, y->num_floats);
+    for (int block = 0; block < GNTI_CP_BLOCKS; block++) {
+        assert_int_equal(x->block[block] == NULL, y->block[block] == NULL);
+        if (x->block[block] != NULL) /* SGD has one moment */
+            gnt_assert_same_bits(x->block[block], y->block[block], x->num_floats);
+    }
+    assert_memory_equal(x->members, y->members, (size_t)x->num_members * GNTI_MEMBER_FIELDS * sizeof(double));
+    gnt_assert_ok(gnti_json_get_int(x->meta, "epoch", &ex));
+    gnt_assert_ok(gnti_json_get_int(y->meta, "epoch", &ey));
+    assert_int_equal(ex, ey);
+    gnti_checkpoint_free(&x);
+    gnti_checkpoint_free(&y);
+}
+
+char *run_case_outcome_of(const run_case_folder *f, char out[32])
+{
+    char path[GNT_TEST_PATH_BYTES];
+    gnti_json *o = NULL;
+    const char *text = NULL;
+
+    gnt_assert_ok(gnti_json_read(run_case_in_folder(f, "summary.json", path), &o));
+    gnt_assert_ok(gnti_json_get_text(o, "outcome", &text));
+    snprintf(out, 32, "%s", text);
+    gnti_json_free(&o);
+    return out;
+}
+
+/* One call of the command: to the end, or a stop requested after `epochs`. */
+gnt_status run_case_once(train_case *c, const run_case_folder *f, int64_t epochs)
 {
     gnt_trainer *tr = NULL;
     gnt_epoch_stats s = { .struct_size = sizeof s };
-    int e = 0;
+    gnt_status st = GNT_OK;
 
-    memset(out, 0, sizeof *out);
-    c->config.devices = devices;
-    c->config.chunks = chunks;
-    c->config.epochs = RUN_CASE_EPOCHS;
+    c->config.run = f->path;
     tr = train_case_trainer(c);
-    for (; e < RUN_CASE_EPOCHS; e++) {
-        if (sizes != NULL && sizes[e] != NULL)
-            gnt_assert_ok(gnt_trainer_resize(tr, sizes[e]));
-        if (!gnt_trainer_next(tr, &s))
-            break;
-        out->losses[e] = s.train_loss;
-        out->valid[e] = s.valid_loss;
+    train_case_run(tr, epochs, 0, NULL);
+    if (gnt_trainer_status(tr) == GNT_OK && gntx_trainer_epochs_done(tr) < c->config.epochs) {
+        gnt_trainer_request_stop(tr);
+        (void)gnt_trainer_next(tr, &s);
     }
-    gnt_assert_ok(gnt_trainer_status(tr));
-    run_take_weights(tr, out);
-    gnt_assert_ok(gnt_trainer_finish(tr));
-    out->test = gnt_trainer_test_metric(tr, 0);
+    st = gnt_trainer_status(tr);
+    if (st == GNT_OK)
+        gnt_assert_ok(gnt_trainer_finish(tr));
     gnt_trainer_free(&tr);
-}
-
-void run_assert_near(const run_outcome *a, const run_outcome *b)
-{
-    double most = 0.0;
-
-    for (int e = 0; e < RUN_CASE_EPOCHS; e++) {
-        assert_true(fabs(a->losses[e] - b->losses[e]) <= 1e-5 * fabs(a->losses[e]));
-        assert_true(fabs(a->valid[e] - b->valid[e]) <= 1e-5 * fabs(a->valid[e]));
-    }
-    assert_int_equal(a->num_weights, b->num_weights);
-    for (int64_t i = 0; i < a->num_weights; i++)
-        most = fmax(most, fabs((double)a->weights[i]));
-    for (int64_t i = 0; i < a->num_weights; i++)
-        assert_true(fabs((double)a->weights[i] - (double)b->weights[i]) <= 1e-5 * most);
-}
-
-void run_assert_same(const run_outcome *a, const run_outcome *b)
-{
-    assert_memory_equal(a->losses, b->losses, sizeof a->losses);
-    assert_memory_equal(a->valid, b->valid, sizeof a->valid);
-    gnt_assert_same_bits(a->weights, b->weights, a->num_weights);
-    assert_true(a->test == b->test);
+    return st;
 }

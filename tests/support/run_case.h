@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole training runs of a train_case on chosen devices, and how two of them compare. */
+/* Run folders of the small training case: one call of the command, and what two folders must have in common. */
 #ifndef GNT_RUN_CASE_H
 #define GNT_RUN_CASE_H
 
-#include "train_case.h"
+#include "tests/support/train_case.h"
 
-enum { RUN_CASE_EPOCHS = 12 };
+typedef struct run_case_folder {
+    char path[GNT_TEST_PATH_BYTES];
+} run_case_folder;
 
-typedef struct run_outcome {
-    double losses[RUN_CASE_EPOCHS], valid[RUN_CASE_EPOCHS];
-    float *weights;
-    int64_t num_weights;
-    double test;
-} run_outcome;
+/* A name for a run folder that does not exist. */
+run_case_folder run_case_new_folder(const char *name);
 
-/* A whole run; sizes[e] names the devices from epoch e on, NULL: those before. out->weights is to be freed. */
-void run_case(train_case *c, const char *devices, int64_t chunks, const char *const *sizes, run_outcome *out);
-/* Losses and weights agree to 1e-5 of the largest; or to the bit, test metric included. */
-void run_assert_near(const run_outcome *a, const run_outcome *b);
-void run_assert_same(const run_outcome *a, const run_outcome *b);
-void run_take_weights(gnt_trainer *tr, run_outcome *out);
+/* The path of a file in it. */
+char *run_case_in_folder(const run_case_folder *f, const char *name, char out[GNT_TEST_PATH_BYTES]);
+
+/* Fails unless both have the same metrics file, seconds apart. */
+void run_case_same_metrics(const run_case_folder *a, const run_case_folder *b, const char *name);
+
+/* Fails unless both checkpoints decide the future alike, bit for bit. */
+void run_case_same_state(const run_case_folder *a, const run_case_folder *b);
+
+/* summary.json's outcome. */
+char *run_case_outcome_of(const run_case_folder *f, char out[32]);
+
+/* One call of the command: to the end, or a stop requested after `epochs`. */
+gnt_status run_case_once(train_case *c, const run_case_folder *f, int64_t epochs);
 
 #endif

@@ -3,7 +3,7 @@
  * Training over parts, ranks as threads: losses and weights of P ranks equal those of one device to rounding, and bit for bit
  * at the bitwise level over the same partition; so do resized, resumed and balanced runs.
  */
-#include "tests/support/run_case.h"
+#include "tests/support/whole_run.h"
 
 #include "train/trainer_state.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EPOCHS = RUN_CASE_EPOCHS, CHUNKS = 16 };
+enum { EPOCHS = WHOLE_RUN_EPOCHS, CHUNKS = 16 };
 
 static const char *const texts[] = {
     "gcn:8, gcn", "gcn:8:norm=batch, gcn:6:norm=layer, linear",
@@ -25,7 +25,7 @@ static void test_ranks_equal_one_device(void **state)
     (void)state;
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         train_case c;
-        run_outcome whole, parts;
+        whole_run_outcome whole, parts;
 
         train_case_arrays(&c, GNT_LABELS_CLASS, 3);
         c.text = texts[t];
@@ -36,10 +36,10 @@ static void test_ranks_equal_one_device(void **state)
             c.config.lr = 0.01;
         }
         train_case_dataset(&c, "threads=1");
-        run_case(&c, NULL, 0, NULL, &whole);
+        whole_run(&c, NULL, 0, NULL, &whole);
         for (size_t p = 0; p < sizeof counts / sizeof counts[0]; p++) {
-            run_case(&c, counts[p], CHUNKS, NULL, &parts);
-            run_assert_near(&whole, &parts);
+            whole_run(&c, counts[p], CHUNKS, NULL, &parts);
+            whole_run_assert_near(&whole, &parts);
             gnti_free(parts.weights);
         }
         gnti_free(whole.weights);
@@ -52,16 +52,16 @@ static void test_bits_do_not_depend_on_ranks(void **state)
     (void)state;
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
         train_case c;
-        run_outcome one, parts;
+        whole_run_outcome one, parts;
 
         train_case_arrays(&c, GNT_LABELS_CLASS, 4);
         c.text = texts[t];
         c.config.seeds = 3;
         train_case_dataset(&c, "threads=1;deterministic=bitwise");
-        run_case(&c, "1", CHUNKS, NULL, &one);
+        whole_run(&c, "1", CHUNKS, NULL, &one);
         for (size_t p = 1; p < sizeof counts / sizeof counts[0]; p++) {
-            run_case(&c, counts[p], CHUNKS, NULL, &parts);
-            run_assert_same(&one, &parts);
+            whole_run(&c, counts[p], CHUNKS, NULL, &parts);
+            whole_run_assert_same(&one, &parts);
             gnti_free(parts.weights);
         }
         gnti_free(one.weights);
@@ -77,16 +77,16 @@ static void test_resized_run_equals_fixed_one(void **state)
     (void)state;
     for (int bitwise = 0; bitwise < 2; bitwise++) {
         train_case c;
-        run_outcome fixed, resized;
+        whole_run_outcome fixed, resized;
 
         train_case_arrays(&c, GNT_LABELS_CLASS, 5);
         train_case_dataset(&c, bitwise ? "threads=1;deterministic=bitwise" : "threads=1");
-        run_case(&c, "2", CHUNKS, NULL, &fixed);
-        run_case(&c, "2", CHUNKS, sizes, &resized);
+        whole_run(&c, "2", CHUNKS, NULL, &fixed);
+        whole_run(&c, "2", CHUNKS, sizes, &resized);
         if (bitwise)
-            run_assert_same(&fixed, &resized);
+            whole_run_assert_same(&fixed, &resized);
         else
-            run_assert_near(&fixed, &resized);
+            whole_run_assert_near(&fixed, &resized);
         gnti_free(fixed.weights);
         gnti_free(resized.weights);
         train_case_free(&c);
@@ -97,7 +97,7 @@ static void test_resized_run_equals_fixed_one(void **state)
 static void test_resume_at_any_size(void **state)
 {
     train_case c;
-    run_outcome fixed, resumed;
+    whole_run_outcome fixed, resumed;
     char path[GNT_TEST_PATH_BYTES];
     const char *const sizes[] = { "4", "3", "1" };
     double losses[EPOCHS];
@@ -105,7 +105,7 @@ static void test_resume_at_any_size(void **state)
     (void)state;
     train_case_arrays(&c, GNT_LABELS_CLASS, 6);
     train_case_dataset(&c, "threads=1;deterministic=bitwise");
-    run_case(&c, "2", CHUNKS, NULL, &fixed);
+    whole_run(&c, "2", CHUNKS, NULL, &fixed);
     c.config.run = gnt_test_path(path, "resume-size");
     for (int i = 0; i < 2; i++) {
         gnt_trainer *tr = NULL;
@@ -125,7 +125,7 @@ static void test_resume_at_any_size(void **state)
         tr = train_case_trainer(&c);
         assert_int_equal(tr->epoch, 8);
         assert_int_equal(train_case_run(tr, 100, 0, losses), EPOCHS - 8);
-        run_take_weights(tr, &resumed);
+        whole_run_take_weights(tr, &resumed);
         gnt_trainer_free(&tr);
     }
     assert_memory_equal(losses, fixed.losses + 8, (EPOCHS - 8) * sizeof *losses);
@@ -203,13 +203,13 @@ static void test_refusals(void **state)
 static void test_failed_resize_changes_nothing(void **state)
 {
     train_case c;
-    run_outcome fixed;
+    whole_run_outcome fixed;
     gnt_trainer *tr = NULL;
     double losses[EPOCHS];
 
     (void)state;
     train_case_make(&c, 9);
-    run_case(&c, "2", CHUNKS, NULL, &fixed);
+    whole_run(&c, "2", CHUNKS, NULL, &fixed);
     tr = train_case_trainer(&c);
     assert_int_equal(train_case_run(tr, 5, 0, losses), 5);
     assert_int_equal(gnt_trainer_resize(tr, "17"), GNT_ERR_USAGE);
@@ -226,7 +226,7 @@ static void test_failed_resize_changes_nothing(void **state)
 static void test_slow_rank_is_balanced(void **state)
 {
     train_case c;
-    run_outcome steady;
+    whole_run_outcome steady;
     gnt_trainer *tr = NULL;
     gnt_epoch_stats s = { .struct_size = sizeof s };
     double losses[EPOCHS];
@@ -235,7 +235,7 @@ static void test_slow_rank_is_balanced(void **state)
     (void)state;
     train_case_arrays(&c, GNT_LABELS_CLASS, 10);
     train_case_dataset(&c, "threads=1;deterministic=bitwise");
-    run_case(&c, "cpu:clock=virtual;cpu:clock=virtual", CHUNKS, NULL, &steady);
+    whole_run(&c, "cpu:clock=virtual;cpu:clock=virtual", CHUNKS, NULL, &steady);
     c.config.devices = "cpu:clock=virtual;cpu:clock=virtual,slow=4@5";
     tr = train_case_trainer(&c);
     for (int e = 0; e < EPOCHS; e++) {
