@@ -195,8 +195,16 @@ static int64_t count_devices(const char *text)
 
     if (read_digits(&at, INT64_MAX, &count) && *at == '\0')
         return count;
-    for (count = 1; *text != '\0'; text++)
-        count += *text == ';';
+    for (count = 0; text != NULL && *text != '\0'; count++) {
+        int64_t first = 0, last = 0;
+
+        at = text + strcspn(text, ":;"); /* "cuda:0-3" is four */
+        text = strchr(text, ';');
+        text += text != NULL;
+        if (*at++ == ':' && read_digits(&at, INT32_MAX, &first) && *at++ == '-' &&
+            read_digits(&at, INT32_MAX, &last) && last > first)
+            count += last - first;
+    }
     return count;
 }
 

@@ -39,6 +39,7 @@ refused "only with --tasks-per-node" --nodes 2-4 --tasks 4 -- train g.h5 --run r
 refused "use --nodes 2" --nodes 4 --tasks 2 -- train g.h5 --run r
 refused "leave --devices out" --nodes 2 -- train g.h5 --run r --devices 4
 refused "leave --devices out" --nodes 2 -- train g.h5 --run r --devices 'cpu:speed=1;cpu:speed=2;cpu:speed=3'
+refused "names 5 devices" --nodes 2 -- train g.h5 --run r --devices 'cuda:0-3;cpu:threads=2'
 refused "raise --cpus-per-task" --cpus-per-task 4 -- train g.h5 --run r --threads 8
 refused "raise --time or lower --grace" --time 3 -- train g.h5 --run r
 for time in 0 1:2:3:4 4h 1-2-3 5: -1 ''; do refused "no time limit" "--time=$time" -- train g.h5 --run r; done
@@ -47,6 +48,7 @@ for gpus in 0 h100 h100:2,a100:1 :2 ''; do run 2 submit --dry-run "--gpus=$gpus"
 refused "letters, digits" --partition 'a b' -- train g.h5 --run r
 refused "letters, digits" --account $'x\n#SBATCH --uid=0' -- train g.h5 --run r
 run 0 submit --dry-run --nodes 2 --tasks 4 -- train g.h5 --run r --devices 4
+run 0 submit --dry-run --nodes 2 --tasks 4 -- train g.h5 --run r --devices cuda:0-3
 run 0 submit --dry-run --cpus-per-task 4 -- train g.h5 --run r --devices 4 --threads 4
 
 # sent: the script is kept in the run folder, and sbatch gets its path
