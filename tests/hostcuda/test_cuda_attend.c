@@ -30,5 +30,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_oracle), cmocka_unit_test(test_hubs) };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cuda_case_run(tests);
 }

@@ -66,5 +66,5 @@ int main(void)
     };
 
     cmocka_set_test_filter(getenv("GNT_TEST_FILTER")); /* NULL: all */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cuda_case_run(tests);
 }
