@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# label: medium
+# tools/gpu-check.sh: without a GPU every part says that it is skipped; on the stand-in its parts run, and find what is wrong.
+set -euo pipefail
+cd "$GNT_SOURCE_DIR"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export GPU_CHECK_BUILD=$GNT_BINARY_DIR GPU_CHECK_SMALL=yes
+fail() {
+    echo "FAILED: $*"
+    cat "$work/out"
+    exit 1
+}
+check() { # CODE PART...
+    local code=$1 got=0
+    shift
+    tools/gpu-check.sh "$@" >"$work/out" 2>&1 || got=$?
+    [ "$got" -eq "$code" ] || fail "gpu-check.sh $* ends with code $got, $code was expected"
+}
+says() { grep -qE "$1" "$work/out" || fail "no line like '$1'"; }
+
+check 2 no-such-part
+says 'PART'
+if [ ! -e /dev/nvidia0 ]; then
+    check 0
+    for part in facts tests sanitizer train spmm large-arxiv large-reddit large-products large-rmat22 multi; do
+        says "^== $part\$"
+    done
+    [ "$(grep -c '^skipped: no GPU' "$work/out")" -eq 10 ] || fail "10 parts are skipped without a GPU"
+fi
+
+export GNNTRAIN_PLUGIN_DIR=$GNT_BINARY_DIR/lib/hostcuda HOSTCUDA_DEVICES=96M,96M
+[ -e "$GNNTRAIN_PLUGIN_DIR/libgnntrain-cuda.so" ] || { echo "SKIPPED: no CUDA plug-in on the stand-in was built"; exit 77; }
+check 0 facts train large-arxiv multi
+says 'hostcuda 0'
+says 'cora-gat-gpu, cora-gat-cpu: 5 losses'
+says 'gcn: captured epoch'
+says 'M = 2:'
+says 'arxiv: epoch'
+says 'multi-2, multi-1: 4 losses'
+says 'multi-mix, multi-1: 4 losses'
+if [ -x "$GNT_BINARY_DIR/bin/bench_spmm" ]; then
+    check 0 spmm
+    says '"algorithm": "csr_alg3"'
+    says '^width 32: .* of the copy .*cuSPARSE best / ours'
+fi
+check 0 tests
+says '^gpu_program'
+says 'PASSED'
+
+# one device, and a device that is lost
+HOSTCUDA_DEVICES=96M check 0 multi
+says '^skipped: one GPU only'
+HOSTCUDA_FAIL=lost:0:40 check 1 train
+says '^FAILED'
+echo "gpu-check: as expected"
