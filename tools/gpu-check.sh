@@ -21,8 +21,8 @@ self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 here=${self%/*}
 small=${GPU_CHECK_SMALL:-no}
 LIMIT=235 # seconds a part
-GLIBC='^(ld-linux|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libutil|libnss|linux-vdso|libanl)'
-CUDA='^(libcuda|libcudart|libcublas|libcublasLt|libcusparse|libnvJitLink|libnccl|libnvidia)'
+GLIBC='^(ld-linux|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libutil|libanl|libnss)[-._]'
+CUDA='^lib(cuda|cudart|cublas|cublasLt|cusparse|nvJitLink|nccl)[.]'
 
 if [ -d "$here/bin" ]; then
     bin=$here/bin records=$here/records
@@ -43,7 +43,8 @@ pack() {
     local out=${1:-gpu-check} from name path
     cd "$here/.." || exit 1
     if [ -z "${GPU_CHECK_BUILD:-}" ]; then
-        cmake --preset release >/dev/null && cmake --build --preset release || exit 1
+        cmake --preset release >/dev/null && cmake --build --preset release --target gnntrain-cli gnntrain-cuda part-metis \
+            gpu_ops gpu_attend gpu_program gpu_ranks bench_spmm bench_cusparse || exit 1
     fi
     from=${GPU_CHECK_BUILD:-build/release}
     [ -e "$from/lib/libgnntrain-cuda.so" ] ||
@@ -57,7 +58,10 @@ pack() {
     while read -r name path; do
         [ -e "$out/lib/$name" ] || cp -L "$path" "$out/lib/$name"
     done < <(libraries_of "$out"/bin/* "$out"/lib/*.so* "$out"/libexec/gnntrain/*)
-    # what the plug-in wants of CUDA, for the search there
+    if LD_LIBRARY_PATH=$(realpath "$out/lib") libraries_of "$out"/bin/* "$out"/lib/*.so* "$out"/libexec/gnntrain/* | grep -vF " $(realpath "$out/lib")/"; then
+        echo "these libraries are not in the pack" >&2
+        exit 1
+    fi
     ldd "$out/lib/libgnntrain-cuda.so" | awk '{ print $1 }' | grep -E "$CUDA" | sort -u >"$out/cuda-libraries"
     strip --strip-debug "$out"/bin/* "$out"/lib/* "$out"/libexec/gnntrain/* 2>/dev/null
     { git describe --always --dirty 2>/dev/null || echo unknown; ldd --version | head -1; } >"$out/built-from"
@@ -67,7 +71,7 @@ pack() {
 
 # ---- what is there ------------------------------------------------------------------------------------------------------
 
-# Puts the folders of CUDA's libraries into the loader's path; names what is nowhere.
+# Puts the folders of CUDA's libraries that the plug-in wants into the loader's path; names what is nowhere.
 find_cuda() {
     local name folder found missing='' folders
     [ -z "${GNNTRAIN_PLUGIN_DIR:-}" ] || return 0
@@ -91,7 +95,7 @@ find_cuda() {
 count_gpus() { "$gnntrain" devices --json 2>/dev/null | grep -c '"kind": "gpu"'; }
 skip() { echo "skipped: $*"; exit 77; }
 need_gpu() { [ "$(count_gpus)" -ge 1 ] || skip "no GPU${missing_libraries:+, and these libraries are nowhere: $missing_libraries}"; }
-say() { printf '%s\n' "$*"; }
+say() { echo "$*"; }
 fail() { echo "FAILED: $*"; exit 1; }
 
 number_of() { grep -oE "\"$2\": *[-+0-9.eE]+" "$1" | head -1 | sed 's/.*: *//'; } # FILE KEY
@@ -274,7 +278,7 @@ main() {
         [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || failed=1
         printf '```\n' >>"$log"
     done
-    if [ "$(count_gpus)" -gt 0 ] && [ -z "${GNNTRAIN_PLUGIN_DIR:-}" ]; then
+    if [ "$(count_gpus)" -gt 0 ] && [ -z "${GNNTRAIN_PLUGIN_DIR:-}" ]; then # a stand-in is no record
         name=$("$gnntrain" devices --json | tr '{' '\n' | grep '"kind": "gpu"' | head -1 | sed 's/.*"name": "\([^"]*\)".*/\1/' | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9-')
         mkdir -p "$records" && record=$records/$(date +%F)-${name:-gpu}.md
         { echo "# GPU check, $(date +%F), ${name:-gpu}"; cat "$log"; } >"$record"

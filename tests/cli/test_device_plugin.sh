@@ -49,6 +49,17 @@ same_curve one cpu 1e-5
 same_curve one plain 0
 same_curve limited one 0
 
+# a layer of one's own
+gin=$GNT_BINARY_DIR/lib/libgin.so
+if [ -e "$gin" ]; then
+    own=(train a.h5 --plugin "$gin" --model 'gin:8:eps=0.1, gin:8, linear' --epochs 8 --seed 2 -q)
+    run 0 "${own[@]}" --devices cpu --run gin-cpu
+    run 0 "${own[@]}" --devices cuda:0 --run gin-one
+    run 0 "${own[@]}" --devices 'cuda:0-1' --run gin-two
+    same_curve gin-one gin-cpu 1e-5
+    same_curve gin-two gin-cpu 1e-5
+fi
+
 # what is refused
 run 2 "${gcn[@]}" --devices cuda:3-1 --run no
 err_has "neither a device's number nor a range"

@@ -31,6 +31,17 @@ if [ ! -e /dev/nvidia0 ]; then
     [ "$(grep -c '^skipped: no GPU' "$work/out")" -eq 10 ] || fail "10 parts are skipped without a GPU"
 fi
 
+# a pack looks for CUDA's libraries, in Python's packages too, and names what is nowhere
+mkdir -p "$work/pack/bin" "$work/lib/python3/site-packages/nvidia/some/lib"
+cp tools/gpu-check.sh "$work/pack/"
+printf '#!/bin/sh\necho "{}"\n' >"$work/pack/bin/gnntrain"
+chmod +x "$work/pack/bin/gnntrain"
+touch "$work/lib/python3/site-packages/nvidia/some/lib/libthere.so.1"
+printf 'libthere.so.1\nlibnowhere.so.9\n' >"$work/pack/cuda-libraries"
+HOME=$work "$work/pack/gpu-check.sh" facts >"$work/out" 2>&1 || fail "a pack without a GPU fails"
+says 'nowhere: libnowhere\.so\.9$'
+says '^skipped: no GPU'
+
 export GNNTRAIN_PLUGIN_DIR=$GNT_BINARY_DIR/lib/hostcuda HOSTCUDA_DEVICES=96M,96M
 [ -e "$GNNTRAIN_PLUGIN_DIR/libgnntrain-cuda.so" ] || { echo "SKIPPED: no CUDA plug-in on the stand-in was built"; exit 77; }
 check 0 facts train large-arxiv multi
