@@ -253,11 +253,15 @@ static void check_model(gnt_context *ctx, const nn_data *d, const gnti_json *roo
     nn_case_free(&c);
 }
 
+/* On the processor, or on the back end that GNT_TEST_DEVICE names. */
 static gnt_context *make_context(void)
 {
+    const char *device = getenv("GNT_TEST_DEVICE");
+    char settings[64];
     gnt_context *ctx = NULL;
 
-    gnt_assert_ok(gnt_context_create("device=cpu", &ctx));
+    snprintf(settings, sizeof settings, "device=%s", device != NULL ? device : "cpu");
+    gnt_assert_ok(gnt_context_create(settings, &ctx));
     gnt_assert_ok(gnt_layer_register(ctx, &nn_net_layer));
     return ctx;
 }

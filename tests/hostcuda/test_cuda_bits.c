@@ -46,6 +46,5 @@ int main(void)
         cmocka_unit_test(test_spmm_hubs), cmocka_unit_test(test_attend), cmocka_unit_test(test_attend_hubs),
     };
 
-    cmocka_set_test_filter(getenv("GNT_TEST_FILTER")); /* NULL: all */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,5 @@ int main(void)
         cmocka_unit_test(test_spmm_undetermined),
     };
 
-    cmocka_set_test_filter(getenv("GNT_TEST_FILTER")); /* NULL: all */
     return cuda_case_run(tests);
 }

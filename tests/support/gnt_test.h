@@ -11,10 +11,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "base/alloc.h"
+
+/* GNT_TEST_FILTER names the tests of a program that run ("grow*"); without it all do. */
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, setup, teardown)                                                       \
+    (cmocka_set_test_filter(getenv("GNT_TEST_FILTER")),                                                      \
+     _cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown))
 
 /* ---- Status ---- */
 
