@@ -262,7 +262,7 @@ main() {
         case $part in
         all) parts+=(facts tests sanitizer train spmm large-arxiv large-reddit large-products large-rmat22 multi) ;;
         large) parts+=(large-arxiv large-reddit large-products large-rmat22) ;;
-        *) declare -F "part_$part" >/dev/null || { sed -n '7,12s/^# \{0,1\}//p' "$self" >&2; exit 2; }; parts+=("$part") ;;
+        *) declare -F "part_$part" >/dev/null || { sed -n '6,10s/^# \{0,1\}//p' "$self" >&2; exit 2; }; parts+=("$part") ;;
         esac
     done
     [ -x "$gnntrain" ] || { echo "there is no '$gnntrain': build it, or unpack a pack" >&2; exit 2; }
