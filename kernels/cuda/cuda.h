@@ -24,8 +24,8 @@ struct gnt_device {
     const gnt_backend *backend;
     int32_t index; /* of the runtime */
     gnti_determinism determinism;
-    size_t memory_limit; /* 0: the device's own */
-    atomic_size_t used_bytes;
+    size_t memory_limit;                  /* 0: the device's own */
+    atomic_size_t used_bytes, peak_bytes; /* of buffers; pinned host memory is not counted */
     cudaMemPool_t pool;
     cudaStream_t memory_stream; /* orders the pool's allocations */
     int32_t num_multiprocessors;
@@ -139,6 +139,7 @@ gnt_status cuda_list(gnt_device_info *out, int32_t capacity, int32_t *out_count)
 gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device **out);
 void cuda_close(gnt_device *dev);
 /* cuda_memory.c */
+size_t cuda_peak_bytes(const gnt_device *dev);
 gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out);
 gnt_status cuda_host_buffer(gnt_device *dev, size_t bytes, void **host, gnt_buffer **out);
 void cuda_free(gnt_buffer *buf);

@@ -105,6 +105,7 @@ gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device
     dev->determinism = config != NULL ? config->determinism : GNTI_DET_RUN;
     dev->memory_limit = config != NULL ? config->memory_limit : 0;
     atomic_init(&dev->used_bytes, 0);
+    atomic_init(&dev->peak_bytes, 0);
     pthread_mutex_init(&dev->lock, NULL);
     GNT_TRY(cuda_enter(dev));
     GNT_TRY_CUDA(cudaDeviceGetAttribute(&dev->num_multiprocessors, cudaDevAttrMultiProcessorCount, index));

@@ -45,6 +45,19 @@ done:
     return st;
 }
 
+size_t cuda_peak_bytes(const gnt_device *dev)
+{
+    return atomic_load(&dev->peak_bytes);
+}
+
+static void note_peak(gnt_device *dev, size_t used)
+{
+    size_t peak = atomic_load(&dev->peak_bytes);
+
+    while (used > peak && !atomic_compare_exchange_weak(&dev->peak_bytes, &peak, used))
+        ;
+}
+
 gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
@@ -62,6 +75,7 @@ gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
     GNT_TRY_CUDA(cudaMemsetAsync(buf->device, 0, taken, dev->memory_stream));
     GNT_TRY_CUDA(cudaStreamSynchronize(dev->memory_stream)); /* any stream may use it now */
     buf->head.address = buf->device;
+    note_peak(dev, before + bytes);
     *out = buf;
     buf = NULL; /* handed over */
 done:

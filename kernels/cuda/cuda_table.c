@@ -96,6 +96,7 @@ const gnt_backend gnti_cuda_backend = {
     .list = cuda_list,
     .open = cuda_open,
     .close = cuda_close,
+    .peak_bytes = cuda_peak_bytes,
     .alloc = cuda_alloc,
     .host_buffer = cuda_host_buffer,
     .free = cuda_free,

@@ -79,6 +79,7 @@ static void test_out_of_memory(void **state)
     for (int i = 0; i < 4; i++)
         assert_true(value[i] == 0.0f);
     gnti_buffer_free(&b);
+    assert_true(gnti_device_peak_bytes(s.dev) >= 3000000 && gnti_device_peak_bytes(s.dev) < 4 << 20);
     close_setup(&s);
 
     open_setup(&s, NULL); /* the device's own memory */
