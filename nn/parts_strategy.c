@@ -163,14 +163,15 @@ static double chain_loss(const gnti_program *p, int64_t i, const gnti_cost_devic
 }
 
 /* Seconds hidden under the interior rows of product i, and what it costs to compute them apart. Ranks as threads copy rows with
- * the cores that would compute: without a link of its own nothing is hidden. A virtual clock knows neither caches nor calls. */
+ * the cores that would compute: without a link of its own, or devices that compute beside the host, nothing is hidden. A
+ * virtual clock knows neither caches nor calls. */
 static void weigh(const gnti_program *p, int64_t i, double *gain, double *cost)
 {
     const gnti_comm *comm = p->parts.dist.comm;
     const gnti_cost_device dev = gnti_cost_device_default(p->ctx->num_threads);
 
     *gain = *cost = 0.0;
-    if (gnti_cost_link_is_apart(comm)) {
+    if (gnti_cost_link_is_apart(comm) || !gnti_device_in_host_memory(p->dev)) {
         const double transfer = transfer_seconds(p, i), interior = interior_seconds(p, &p->ir.nodes[i], &dev);
 
         *gain = transfer < interior ? transfer : interior;

@@ -99,6 +99,21 @@ static int64_t count_requests(const job *j)
     return stats.num_calls;
 }
 
+/* The rank's own device instead of the context's, in a group with the other ranks'. */
+static void take_device(const parts_problem *p, const job *j, gnt_context *ctx, gnti_dist_config *dist)
+{
+    static const int32_t same[PARTS_MAX_RANKS] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+    if (p->devices == NULL)
+        return;
+    gnti_device_close(&ctx->device);
+    gnt_assert_ok(gnti_device_open(p->devices, j->comm != NULL ? j->comm->rank : 0, NULL, &ctx->device));
+    if (j->comm == NULL || j->comm->size == 1)
+        return;
+    gnt_assert_ok(gnti_group_create(j->comm, ctx->device, &dist->group));
+    dist->group_rank = same;
+}
+
 static void *run_rank(void *user)
 {
     job *j = user;
@@ -123,6 +138,7 @@ static void *run_rank(void *user)
     nn_case c;
     int64_t before = 0, after;
 
+    take_device(p, j, ctx, &dist);
     if (j->comm != NULL && p->link.bytes_per_second > 0.0) {
         gnt_assert_ok(gnti_virtual_create(&spec, (uint64_t)j->comm->rank, &clock));
         j->comm->virtual_seconds = gnti_virtual_clock(clock);
@@ -168,6 +184,7 @@ static void *run_rank(void *user)
     d.op = NULL; /* the part's */
     nn_data_free(&d);
     gnti_operator_free(&induced);
+    gnti_group_free(&dist.group);
     gnt_context_free(&ctx);
     gnti_virtual_free(&clock);
     if (j->comm != NULL)

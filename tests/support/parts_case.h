@@ -25,6 +25,8 @@ typedef struct parts_problem {
     bool always_overlap;
     gnti_link link;                        /* with a virtual clock when bytes_per_second > 0 */
     gnt_context *(*context)(bool bitwise); /* with the layers that the text names */
+    const char
+        *devices; /* a back end of which each rank has its own device, all in a group; NULL: the context's */
 } parts_problem;
 
 enum { PARTS_MAX_RANKS = 8, PARTS_MAX_MEMBERS = 8, PARTS_MAX_STEPS = 16 };
