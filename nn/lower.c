@@ -381,6 +381,20 @@ done:
     return st;
 }
 
+/* A user's op may answer a bare status: the text that goes with it is made here. */
+static gnt_status run_custom(const gnti_instr *in, const gnt_op_args *args)
+{
+    gnt_status st;
+
+    gnt_clear_error();
+    st = in->custom(args);
+    if (st == GNT_OK || gnti_error_get()->code == st)
+        return st;
+    return gnti_error_set(st, __FILE__, __LINE__, __func__, "layer %d: op '%s' answered %s%s%s",
+                          in->node->layer, in->node->custom->name, gnt_status_name(st),
+                          gnti_error_get()->code != GNT_OK ? ": " : "", gnti_error_get()->text);
+}
+
 gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in)
 {
     gnt_op_args custom;
@@ -411,6 +425,6 @@ gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in)
             return gnti_parts_run(in);
         custom = in->a.custom;
         custom.stream = s;
-        return in->custom(&custom);
+        return run_custom(in, &custom);
     }
 }

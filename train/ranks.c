@@ -81,7 +81,10 @@ static gnt_status report(gnti_ranks *ranks)
         }
         first = first != NULL ? first : w;
     }
-    return first != NULL ? gnti_error_adopt(&first->error) : GNT_OK;
+    if (first == NULL)
+        return GNT_OK;
+    (void)gnti_error_adopt(&first->error); /* its text; a rank may have failed without one */
+    return first->status;
 }
 
 gnt_status gnti_ranks_each(gnti_ranks *ranks, gnti_rank_fn fn, void *user)
