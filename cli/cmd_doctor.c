@@ -21,6 +21,7 @@ typedef struct report {
     gntx_json *list;
     int64_t count[3];
     gnt_status status; /* the first failure to write a finding */
+    gnt_status cause;  /* of the last check that a device failed; OK: none */
 } report;
 
 static void add(report *r, level l, const char *name, const char *remedy, const char *format, ...)
@@ -188,6 +189,17 @@ done:
     return st;
 }
 
+/* What to do about a self test that failed. */
+static const char *remedy_of(gnt_status st)
+{
+    if (st == GNT_ERR_DEVICE_LOST)
+        return "the device is gone or held by another program: look at it with its own tools, or train with "
+               "--devices cpu";
+    if (st == GNT_ERR_DEVICE_NOMEM || st == GNT_ERR_NOMEM)
+        return "free memory of the device, or train with --devices cpu";
+    return "please report it";
+}
+
 static void check_training(report *r)
 {
     gnt_context *ctx = NULL;
@@ -197,8 +209,10 @@ static void check_training(report *r)
 
     if (st == GNT_OK)
         st = train_a_little(ctx, &first, &last, &epochs);
+    if (st == GNT_ERR_DEVICE_LOST || st == GNT_ERR_DEVICE_NOMEM || st == GNT_ERR_NOMEM)
+        r->cause = st;
     if (st != GNT_OK)
-        add(r, FAIL, "self test", "please report it", "%s", gnt_last_error());
+        add(r, FAIL, "self test", remedy_of(st), "%s", gnt_last_error());
     else
         add(r, last < first ? OK : FAIL, "self test", "please report it",
             "%lld epochs of a small graph in a second, loss %.3f to %.3f", (long long)epochs, first, last);
@@ -305,7 +319,8 @@ static gnt_status run(cli_call *call)
         print_lines(&r);
     GNT_TRY(cli_flush());
     if (r.count[FAIL] > 0)
-        st = gntx_fail(GNT_ERR_INTERNAL, "%lld checks failed", (long long)r.count[FAIL]);
+        st = gntx_fail(r.cause != GNT_OK ? r.cause : GNT_ERR_INTERNAL, "%lld checks failed",
+                       (long long)r.count[FAIL]);
 done:
     gntx_json_free(&facts);
     return st;

@@ -11,6 +11,8 @@
 #include "kernels/device_plugin.h"
 #include "kernels/profile.h"
 
+#include <stdio.h>
+
 enum { MAX_DEVICES = 64 };
 
 static gnt_status add_devices(const gnt_backend *backend, gnti_json *list)
@@ -44,7 +46,11 @@ static gnt_status add_plugin(const gnti_plugin_line *line, gnti_json *list)
     char why[GNTI_DEVICE_PLUGIN_WHY_BYTES];
     gnti_json *item = NULL;
 
-    GNT_TRY(gnti_device_plugin_find(line->backend, &plugin, why));
+    if (gnti_device_plugin_find(line->backend, &plugin, why) != GNT_OK) { /* a file that does not open */
+        snprintf(why, sizeof why, "%.*s", (int)sizeof why - 1, gnt_last_error());
+        gnt_clear_error();
+        plugin = NULL;
+    }
     if (plugin != NULL)
         plugin->facts(&seen);
     GNT_TRY(gnti_json_append_object(list, &item));

@@ -23,6 +23,14 @@ json 'x["plugins"][0]["usable"] and x["plugins"][0]["driver"] and x["plugins"][0
 run 0 doctor --json
 json 'any(c["name"] == "cuda" and c["state"] == "ok" and "runtime" in c["text"] for c in x["checks"])'
 
+# a device that fails is no bug of ours; a file that is no plug-in is told, and the processor is there
+HOSTCUDA_FAIL=lost:0:1 run 5 doctor
+out_has "gone or held by another program"
+mkdir junk
+echo junk >junk/libgnntrain-cuda.so
+GNNTRAIN_PLUGIN_DIR=junk run 0 devices --json
+json 'not x["plugins"][0]["usable"] and "cannot open" in x["plugins"][0]["problem"]'
+
 # a version asks for nothing, neither do verbs that compute nothing
 if command -v strace >/dev/null; then
     for verb in --version 'info a.h5'; do
