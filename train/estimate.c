@@ -253,7 +253,7 @@ done:
     return st;
 }
 
-/* Whether the run goes over parts. */
+/* Whether the answer is by device: several, parts, or one that has a limit or is no processor. */
 static gnt_status has_ranks(const gnt_trainer_config *c, bool *out)
 {
     gnt_status st = GNT_OK;
@@ -261,7 +261,9 @@ static gnt_status has_ranks(const gnt_trainer_config *c, bool *out)
     int32_t num = 0;
 
     GNT_TRY(gnti_device_specs_parse(c->devices, &specs, &num));
-    *out = num > 1 || c->partition != NULL || c->chunks > 0;
+    *out = num > 1 || c->partition != NULL || c->chunks > 0 || specs[0].memory > 0 ||
+           (specs[0].backend[0] != 0 && strcmp(specs[0].backend, "auto") != 0 &&
+            strcmp(specs[0].backend, "cpu") != 0);
 done:
     gnti_free(specs);
     return st;

@@ -121,7 +121,8 @@ static gnt_status find_loads(ranks *r, const gnt_model *model, const gnt_trainer
     bool apart;
 
     gnti_dataset_get_header(r->data, &facts);
-    if (config->partition != NULL || config->chunks > 0 || facts.num_arcs <= CUT_ARCS)
+    if (config->partition != NULL || config->chunks > 0 ||
+        (r->job.place.size > 1 && facts.num_arcs <= CUT_ARCS)) /* one device has all rows and no halo */
         GNT_TRY(gnti_job_find_partition(&r->job, r->data, config));
     GNT_TRY(gnti_forecast_create(model, r->data, config, &r->job.forecast));
     GNT_TRY(measure(r));
@@ -186,8 +187,8 @@ static gnt_status put_knobs(const ranks *r, bool fits, gnti_json *o)
         if (limit == 0 || r->bytes[d].device <= (int64_t)limit)
             continue;
         snprintf(text, sizeof text,
-                 "device %d needs %lld MiB but has a limit of %lld: raise its mem, or add a device", (int)d,
-                 (long long)(r->bytes[d].device >> 20), (long long)(limit >> 20));
+                 "device %d needs %.2f MiB but has a limit of %.2f: raise its mem, or add a device", (int)d,
+                 (double)r->bytes[d].device / 1048576.0, (double)limit / 1048576.0);
         GNT_TRY(gnti_json_append_text(knobs, text));
     }
     if (!fits)
@@ -217,7 +218,7 @@ static gnt_status put_facts(const ranks *r, gnti_json *o)
     GNT_TRY(gnti_json_set_bool(o, "fits", fits));
     GNT_TRY(gnti_json_set_int(o, "process_bytes", process));
     GNT_TRY(gnti_json_set_number(o, "step_seconds", r->step));
-    if (!r->cut)
+    if (!r->cut && r->job.place.size > 1)
         GNT_TRY(gnti_json_set_text(o, "assumed",
                                    "shares by speed, as many halo rows as own rows: a --partition tells"));
     GNT_TRY(gnti_json_set_array(o, "devices", &list));

@@ -68,6 +68,20 @@ if [ -e "$gin" ]; then
     same_curve gin-two gin-cpu 1e-5
 fi
 
+# a mix over MPI processes, each with the device of its rank
+if command -v mpirun >/dev/null && [ -e "$GNT_BINARY_DIR/lib/libgnntrain-mpi.so" ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    timeout 120 mpirun -n 2 "$GNNTRAIN" "${gcn[@]}" --devices 'cuda:0;cpu' --chunks 4 --run over-mpi >out 2>err ||
+        fail "mpirun of a mix answers $?: $(cat err)"
+    same_curve over-mpi cpu 1e-5
+fi
+
+# one device that is named is estimated as such
+run 0 estimate a.h5 --model 'gcn:8, linear' --devices cuda:0,mem=4K --json
+json 'x["devices"][0]["limit_bytes"] == 4096 and not x["fits"] and "assumed" not in x'
+run 2 estimate a.h5 --model 'gcn:8, linear' --devices cuda:7
+err_has "device 7 does not exist"
+
 # what is refused
 run 2 "${gcn[@]}" --devices cuda:3-1 --run no
 err_has "neither a device's number nor a range"

@@ -385,18 +385,6 @@ static void writing_is_atomic(void **state)
     gnt_assert_status(gnti_h5_create("/nonexistent-folder/a.h5", &f), GNT_ERR_OUTPUT);
 }
 
-/* Sanitizers slow our code down and not the HDF5 library's: their times say nothing. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED true
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define INSTRUMENTED true
-#endif
-#endif
-#if !defined(INSTRUMENTED)
-#define INSTRUMENTED false
-#endif
-
 /* Scenario 17 of the users' reports, a fifth of its size: every tenth row or so of a matrix, in less than twice the time
  * of reading it all. */
 static void random_rows_cost_less_than_two_full_reads(void **state)
@@ -440,7 +428,7 @@ static void random_rows_cost_less_than_two_full_reads(void **state)
     for (int64_t i = 0; i < CHOSEN; i++)
         assert_memory_equal(some + i * WIDTH, x + rows[i] * WIDTH, WIDTH * sizeof(float));
     print_message("all rows %.1f ms, chosen ones %.1f ms\n", 1e3 * full, 1e3 * gathered);
-    assert_true(INSTRUMENTED || gathered < 2.0 * full);
+    assert_true(gathered < 2.0 * full);
     rows[1] = rows[0];
     gnt_assert_status(gnti_h5_gather_floats(f, "/x", rows, CHOSEN, WIDTH, some), GNT_ERR_ARG);
     gnti_h5_close(&f);
