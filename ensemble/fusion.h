@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups: members that run as one program. Two members fuse when their programs are equal but for what is a hyper or a loss weight
+ * (train/member.h), they see the same data and stand at the same epoch.
+ *
+ * A group is cut to what fits a device (bytes by the planner run dry), and into as many pieces as keep all devices busy: pieces of
+ * members in proportion to speed where there are at least as many members as devices, else one group over several devices.
+ */
+#ifndef GNTI_ENSEMBLE_FUSION_H
+#define GNTI_ENSEMBLE_FUSION_H
+
+#include "ensemble/spec.h"
+
+typedef struct gnti_fused_group {
+    int32_t *members; /* (num_members) indexes into the spec, ascending; owned */
+    int32_t num_members;
+    int64_t epoch; /* where they stand */
+    int64_t
+        lasting_bytes; /* weights, moments, best; with the graph and features counted apart in shared_bytes */
+    int64_t scratch_bytes; /* of one step */
+    int64_t shared_bytes;  /* graph and features, once per device however many groups are there */
+    double epoch_seconds;  /* predicted at default rates, or measured (profile.h) */
+} gnti_fused_group;
+
+/* A text that is equal for members that fuse; to be freed. */
+gnt_status gnti_fusion_key(const gnti_spec_member *member, char **out);
+
+typedef struct gnti_grouping {
+    const gnti_spec *spec;
+    const int64_t *epochs;   /* (num_members) where each stands, NULL: 0 */
+    const uint8_t *pending;  /* (num_members) still to be trained, NULL: all */
+    const double *speeds;    /* (num_devices) relative */
+    const int64_t *capacity; /* (num_devices) bytes, 0: no limit */
+    int32_t num_devices;
+    int32_t max_members; /* of a group, 0: no limit */
+} gnti_grouping;
+
+/* The groups, ordered by their first member; to be freed with gnti_fused_groups_free. ERR_NOMEM names a member that fits no device. */
+gnt_status gnti_fused_groups_form(const gnti_grouping *g, const gnt_dataset *data, gnti_fused_group **out,
+                                  int32_t *num);
+void gnti_fused_groups_free(gnti_fused_group **groups, int32_t num);
+
+#endif
