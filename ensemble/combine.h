@@ -35,10 +35,13 @@ typedef struct gnti_votes {
 } gnti_votes;
 
 /* RUN/members/NAME/logits.npy as the run leaves it, or a file that gnntrain predict (or another tool) wrote: npy, h5 or csv with
- * probabilities, whose ids are brought in the order of the dataset's nodes. ERR_FORMAT names the first id that one side lacks. */
+ * probabilities, whose ids are brought in the order of the dataset's nodes. A file whose name ends with "logits.npy" holds logits.
+ * ERR_FORMAT names the first id that one side lacks. */
 gnt_status gnti_votes_open(const char *path, const gnt_dataset *data, gnti_votes *out);
-/* Writes logits as a .npy that open maps; complete or not at all. */
-gnt_status gnti_votes_write(const char *path, const float *logits, int64_t num_rows, int64_t num_classes);
+/* Writes logits (by node of the dataset) as a .npy that open maps, rows and ids as gnntrain predict writes them; complete or not
+ * at all. */
+gnt_status gnti_votes_write(const char *path, const gnt_dataset *data, const float *logits,
+                            int64_t num_classes);
 void gnti_votes_close(gnti_votes *v);
 
 typedef struct gnti_combine_config {
@@ -51,18 +54,34 @@ typedef struct gnti_combine_config {
 } gnti_combine_config;
 
 typedef struct gnti_combined {
-    double *weight;       /* (num) of members; 0: not used, `why` says why */
-    char **why;           /* (num) */
-    double temperature;   /* 1: none */
-    bool fell_back;       /* the best member is the result */
-    int32_t best_member;  /* on validation */
-    float *probabilities; /* (num_rows, num_classes) after temperature */
+    double *weight;                         /* (num) of members, sum 1; 0: not used, `why` says why */
+    char **why;                             /* (num) a sentence, NULL where the weight is not 0 */
+    gnti_combine how;                       /* what makes the result of the weights: MEAN when fell_back */
+    double temperature;                     /* 1: none */
+    bool fell_back;                         /* the best member is the result */
+    int32_t best_member;                    /* on validation */
+    gnti_metric metric;                     /* resolved */
+    double valid_metric, best_valid_metric; /* of the combination before a fallback; of the best member */
+    char *
+        remark; /* sentences about the temperature, small validation sets, the fallback; NULL: nothing to say */
+    float *probabilities; /* (num_rows, num_classes) after temperature; regression: outputs */
 } gnti_combined;
 
 /* ERR_FORMAT names a member whose predictions are missing or not finite: they are never averaged. */
 gnt_status gnti_combine_members(const gnti_votes *votes, int32_t num, const gnt_dataset *data,
                                 const gnti_combine_config *config, gnti_combined *out);
 void gnti_combined_free(gnti_combined *c, int32_t num);
+
+/* The rule alone, for any rows: what gnntrain predict of an ensemble does with its members' values (num_rows, num_classes) each,
+ * all of them logits (regression: outputs) or all probabilities. Temperature 1: none. out may not overlap. */
+typedef struct gnti_combine_rule {
+    gnti_combine how;
+    gnt_label_kind kind;
+    const double *weight; /* (num), sum 1; a member of weight 0 is not read */
+    double temperature;
+} gnti_combine_rule;
+gnt_status gnti_combine_apply(const gnti_combine_rule *rule, const float *const *values, bool are_logits,
+                              int32_t num, int64_t num_rows, int64_t num_classes, float *out);
 
 /* The facts of report.json: members, member_mean and std, best_member, ensemble (each test_metric, nll, brier, ece with bins), before and
  * after temperature, diversity (pairwise disagreement, KL to the mean). */
