@@ -52,10 +52,18 @@ struct cli_call {
     _Alignas(16) unsigned char block[CLI_BLOCK_BYTES];
 };
 
-/* All verbs, in the order of the help; verbs.c. NULL when there is no such verb. */
+/* All verbs, in the order of the help; verbs.c. */
 extern const cli_verb *const cli_verbs[];
 extern const int cli_num_verbs;
-const cli_verb *cli_find_verb(const char *name);
+
+/* ---- find_verb.c: names of one word or two ---- */
+const cli_verb *cli_find_verb(const char *name); /* NULL when there is no such verb */
+bool cli_is_group(const char *word);             /* the first word of names of two */
+bool cli_is_of_group(const cli_verb *verb, const char *group);
+/* The name with another letter between its words. */
+void cli_verb_key(const cli_verb *verb, char between, char *out, size_t out_bytes);
+/* The verb that the first words name, and how many they are; NULL and 1 for a group alone. ERR_USAGE offers the nearest. */
+gnt_status cli_match_verb(int num_words, char **words, const cli_verb **verb, int *num_taken);
 
 /* ---- options.c ---- */
 const gnt_option *cli_common_table(void);
@@ -77,6 +85,7 @@ gnt_status cli_config_text(const cli_call *call, char **out);
 /* ---- help.c, man.c, completion.c: all from the same tables ---- */
 void cli_print_overview(void);
 void cli_print_help(const cli_verb *verb);
+void cli_print_group_help(const char *group);
 void cli_print_man(void);
 void cli_print_completion(void);
 void cli_print_version(void); /* version.c */

@@ -112,13 +112,40 @@ void cli_print_help(const cli_verb *verb)
     print_table(cli_common_table());
 }
 
+/* Verbs (of a group, NULL: all) with their summaries; the column is as wide as the longest name. */
+static void print_verbs(const char *group)
+{
+    int width = 10;
+
+    for (int i = 0; i < cli_num_verbs; i++)
+        if ((group == NULL || cli_is_of_group(cli_verbs[i], group)) &&
+            (int)strlen(cli_verbs[i]->name) > width)
+            width = (int)strlen(cli_verbs[i]->name);
+    for (int i = 0; i < cli_num_verbs; i++) {
+        if (group != NULL && !cli_is_of_group(cli_verbs[i], group))
+            continue;
+        printf("  %-*s  ", width, cli_verbs[i]->name);
+        print_wrapped(cli_verbs[i]->summary, width + 4);
+    }
+}
+
+void cli_print_group_help(const char *group)
+{
+    printf("gnntrain %s: verbs of two words\n\nExamples\n", group);
+    for (int i = 0; i < cli_num_verbs; i++)
+        if (cli_is_of_group(cli_verbs[i], group))
+            printf("  %s\n", cli_verbs[i]->examples[0]);
+    printf("\nVerbs\n");
+    print_verbs(group);
+    printf("\n  gnntrain %s VERB --help      options of a verb\n", group);
+}
+
 void cli_print_overview(void)
 {
     printf("gnntrain %s: trains graph neural networks\n\nExamples\n", gnt_version());
     printf("  gnntrain generate karate -o karate.h5\n");
     printf("  gnntrain train karate.h5 --model 'gcn:16, gcn' --run karate-run\n\nVerbs\n");
-    for (int i = 0; i < cli_num_verbs; i++)
-        printf("  %-10s %s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+    print_verbs(NULL);
     printf("\n  gnntrain VERB --help      options of a verb\n"
            "  gnntrain --version        version and what is built in\n"
            "  gnntrain --man            the manual page (troff)\n"

@@ -10,41 +10,31 @@
 
 extern char **environ;
 
-const cli_verb *cli_find_verb(const char *name)
+/* "GNNTRAIN_TRAIN_EPOCHS=..." begins with GNNTRAIN_, the verb's key in upper case, and '_'. */
+static bool is_of_a_verb(const char *entry)
 {
-    for (int i = 0; i < cli_num_verbs; i++)
-        if (strcmp(cli_verbs[i]->name, name) == 0)
-            return cli_verbs[i];
-    return NULL;
-}
+    char key[64];
 
-static gnt_status unknown_verb(const char *name)
-{
-    const char *names[64], *nearest;
-    size_t count = 0;
+    for (int i = 0; i < cli_num_verbs; i++) {
+        size_t length = 0;
 
-    for (int i = 0; i < cli_num_verbs && count < 64; i++)
-        names[count++] = cli_verbs[i]->name;
-    nearest = gntx_name_nearest(names, count, name);
-    return gntx_fail(GNT_ERR_USAGE, "unknown verb '%s'%s%s%s", name,
-                     nearest == NULL ? "" : ", did you mean '", nearest == NULL ? "" : nearest,
-                     nearest == NULL ? "" : "'?");
+        cli_verb_key(cli_verbs[i], '_', key, sizeof key);
+        while (key[length] != '\0' &&
+               (entry[9 + length] == key[length] || entry[9 + length] == key[length] - 'a' + 'A'))
+            length++;
+        if (key[length] == '\0' && entry[9 + length] == '_')
+            return true;
+    }
+    return false;
 }
 
 /* GNNTRAIN_TRIAN_EPOCHS would do nothing: say so. */
 static void warn_of_strange_variables(void)
 {
-    for (char **e = environ; *e != NULL; e++) {
-        char verb[32] = "";
-
-        if (strncmp(*e, "GNNTRAIN_", 9) != 0 || cli_is_library_variable(*e))
-            continue;
-        for (size_t i = 0; i < sizeof verb - 1 && (*e)[9 + i] >= 'A' && (*e)[9 + i] <= 'Z'; i++)
-            verb[i] = (char)((*e)[9 + i] - 'A' + 'a');
-        if (cli_find_verb(verb) == NULL)
+    for (char **e = environ; *e != NULL; e++)
+        if (strncmp(*e, "GNNTRAIN_", 9) == 0 && !cli_is_library_variable(*e) && !is_of_a_verb(*e))
             cli_warn("environment variable %.*s is not used: names are GNNTRAIN_VERB_OPTION",
                      (int)strcspn(*e, "="), *e);
-    }
 }
 
 static gnt_status check_arguments(const cli_call *call)
@@ -97,6 +87,36 @@ done:
     return st;
 }
 
+/* `gnntrain ensemble`, with --help or alone, tells of its verbs; other options need one of them. */
+static gnt_status run_group(const char *group, int argc, char **argv, int *exit_code)
+{
+    if (argc > 0 && strcmp(argv[0], "--help") != 0 && strcmp(argv[0], "-h") != 0)
+        return gntx_fail(GNT_ERR_USAGE, "'gnntrain %s %s' names no verb: gnntrain %s --help lists them",
+                         group, argv[0], group);
+    cli_print_group_help(group);
+    *exit_code = argc > 0 ? 0 : CLI_EXIT_USAGE;
+    return cli_flush();
+}
+
+static gnt_status run_words(int argc, char **argv, int *exit_code)
+{
+    static cli_call call;
+    gnt_status st = GNT_OK;
+    const cli_verb *verb = NULL;
+    int taken = 0;
+
+    GNT_TRY(cli_match_verb(argc, argv, &verb, &taken));
+    st = verb == NULL ? run_group(argv[0], argc - taken, argv + taken, exit_code)
+                      : run_verb(&call, verb, argc - taken, argv + taken, exit_code);
+done:
+    if (st == GNT_STOPPED)
+        *exit_code = cli_exit_code(st); /* the verb has told why */
+    else if (st != GNT_OK)
+        *exit_code = cli_report_error(st);
+    cli_call_free(&call);
+    return st;
+}
+
 /* Words that stand where a verb would. True when it was one of them. */
 static bool run_word(const char *word)
 {
@@ -125,9 +145,6 @@ static void set_waits(char **argv)
 
 int main(int argc, char **argv)
 {
-    static cli_call call;
-    const cli_verb *verb;
-    gnt_status st = GNT_OK;
     int exit_code = 0;
 
     set_waits(argv);
@@ -136,16 +153,8 @@ int main(int argc, char **argv)
         cli_print_overview();
         return cli_flush() == GNT_OK ? CLI_EXIT_USAGE : cli_report_error(GNT_ERR_OUTPUT);
     }
-    if (run_word(argv[1])) {
-        st = cli_flush();
-    } else {
-        verb = cli_find_verb(argv[1]);
-        st = verb == NULL ? unknown_verb(argv[1]) : run_verb(&call, verb, argc - 2, argv + 2, &exit_code);
-    }
-    if (st == GNT_STOPPED)
-        exit_code = cli_exit_code(st); /* the verb has told why */
-    else if (st != GNT_OK)
-        exit_code = cli_report_error(st);
-    cli_call_free(&call);
+    if (run_word(argv[1]))
+        return cli_flush() == GNT_OK ? 0 : cli_report_error(GNT_ERR_OUTPUT);
+    (void)run_words(argc - 1, argv + 1, &exit_code);
     return exit_code;
 }

@@ -257,10 +257,11 @@ bool cli_is_library_variable(const char *entry)
 /* GNNTRAIN_TRAIN_EPOCHS=5; a name behind our verb that is no option is an error, as a flag would be. */
 static gnt_status read_environment(cli_call *call)
 {
-    char prefix[NAME_BYTES], name[NAME_BYTES], what[2 * NAME_BYTES];
+    char prefix[NAME_BYTES], name[NAME_BYTES], what[2 * NAME_BYTES], key[NAME_BYTES / 2];
     size_t length;
 
-    snprintf(prefix, sizeof prefix, "GNNTRAIN_%s_", call->verb->name);
+    cli_verb_key(call->verb, '_', key, sizeof key);
+    snprintf(prefix, sizeof prefix, "GNNTRAIN_%s_", key);
     for (char *p = prefix; *p != '\0'; p++)
         *p = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
     length = strlen(prefix);
@@ -290,13 +291,14 @@ static gnt_status read_environment(cli_call *call)
 static gnt_status read_user_file(cli_call *call)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], key[NAME_BYTES];
     int n;
 
+    cli_verb_key(call->verb, '-', key, sizeof key);
     if (base != NULL && base[0] != '\0')
-        n = snprintf(path, sizeof path, "%s/gnntrain/%s.yaml", base, call->verb->name);
+        n = snprintf(path, sizeof path, "%s/gnntrain/%s.yaml", base, key);
     else if (home != NULL && home[0] != '\0')
-        n = snprintf(path, sizeof path, "%s/.config/gnntrain/%s.yaml", home, call->verb->name);
+        n = snprintf(path, sizeof path, "%s/.config/gnntrain/%s.yaml", home, key);
     else
         return GNT_OK;
     if (n < 0 || (size_t)n >= sizeof path || access(path, F_OK) != 0)

@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs, in the order in which a user meets them. */
+/* The verbs, in the order in which a user meets them: one line each, cmd_NAME of a file of that name. */
 #include "cli/cli.h"
 
-extern const cli_verb cmd_import, cmd_generate, cmd_check, cmd_info, cmd_split, cmd_partition, cmd_estimate,
-    cmd_train, cmd_eval, cmd_predict, cmd_export, cmd_explain, cmd_plot, cmd_devices, cmd_doctor, cmd_bench,
-    cmd_submit;
+/* clang-format off */
+#define VERBS(X)     \
+    X(import)        \
+    X(generate)      \
+    X(check)         \
+    X(info)          \
+    X(split)         \
+    X(partition)     \
+    X(estimate)      \
+    X(train)         \
+    X(submit)        \
+    X(eval)          \
+    X(predict)       \
+    X(export)        \
+    X(explain)       \
+    X(plot)          \
+    X(devices)       \
+    X(doctor)        \
+    X(bench)
+/* clang-format on */
 
-const cli_verb *const cli_verbs[] = { &cmd_import,    &cmd_generate, &cmd_check,   &cmd_info,   &cmd_split,
-                                      &cmd_partition, &cmd_estimate, &cmd_train,   &cmd_submit, &cmd_eval,
-                                      &cmd_predict,   &cmd_export,   &cmd_explain, &cmd_plot,   &cmd_devices,
-                                      &cmd_doctor,    &cmd_bench };
+#define DECLARE(name) extern const cli_verb cmd_##name;
+#define ADDRESS(name) &cmd_##name,
+
+VERBS(DECLARE)
+const cli_verb *const cli_verbs[] = { VERBS(ADDRESS) };
 const int cli_num_verbs = (int)(sizeof cli_verbs / sizeof cli_verbs[0]);
