@@ -7,6 +7,21 @@
  *   swap         full batch first, then each worker alone on sampled batches, then the mean of weights (Gupta et al., ICLR 2020)
  *   edde         members in turn: lower layers handed on, diversity in the loss, boosting weights (Zhang et al., ICDE 2020)
  *   soup         the mean of weights of members that start from the same ones (Wortsman et al., ICML 2022): uniform, or greedy
+ *
+ * A run asks a method at a few points and is otherwise the same for all of them:
+ *
+ *   gnti_method_shape(spec)             before groups are formed: members' epochs, rates, sources; SWAP adds its first phase
+ *   gnti_method_waits_for(spec, m)      a member becomes a task when this one has ended (-1: at once)
+ *   gnti_method_open(...)
+ *     gnti_method_options(mr, m, &o)    before gnti_trainer_create_members
+ *     gnti_method_start(mr, tr, s, m)   after it, unless a checkpoint of the member is loaded
+ *     gnti_method_after_epoch(...)      after each epoch; may say that the member has ended
+ *     gnti_method_after_member(...)     once, when the member has ended, before its trainer goes
+ *   gnti_method_finish(mr)              when all have ended: means of weights
+ *   gnti_method_outputs(mr, &list)      what is combined
+ * All that a method keeps are files below RUN/members, each a function of the spec and of files that were there before and written
+ * whole or not at all. So every call may be repeated: a run that goes on after a kill calls after_epoch again for epochs that it repeats,
+ * after_member and finish again when the journal does not have their end.
  * Formulas and where they differ from the papers: docs/ensembles.md.
  */
 #ifndef GNTI_ENSEMBLE_METHOD_H
@@ -24,10 +39,45 @@ typedef enum gnti_method {
 } gnti_method;
 #define GNTI_METHOD_WORDS "independent|snapshot|swa|swap|edde|soup"
 
-/* Called by the run after each epoch of a trainer that serves this method; it may take states, set weights, or ask for the end. */
+/* Makes the spec's members the trainings that its method needs; ERR_USAGE names settings that contradict it. Once per spec. */
+gnt_status gnti_method_shape(gnti_spec *spec);
+/* Of a shaped spec: the member that must have ended before this one is trained, -1: none. */
+int32_t gnti_method_waits_for(const gnti_spec *spec, int32_t member);
+
+/* A method at work. Calls for different members may come from several threads at once, those of one member may not. */
 typedef struct gnti_method_run gnti_method_run;
 
-/* Mean of weights: states of one shape; norm statistics are those of a forward over the training graph afterwards. */
+/* All lent. run: the folder RUN, whose members/ the caller has made. */
+gnt_status gnti_method_open(gnt_context *ctx, const gnti_spec *spec, const gnt_dataset *data, const char *run,
+                            gnti_method_run **out);
+void gnti_method_close(gnti_method_run **mr);
+
+/* Changes what the caller took from spec and fold (weight is multiplied into options->weight, which must not change until then).
+ * What it points to stays valid until the next call for this member. Reads files of members that it waits for. */
+gnt_status gnti_method_options(gnti_method_run *mr, int32_t member, gnti_member_options *options);
+
+/* slot: the member's place in the trainer. The trainer has done no epoch. */
+gnt_status gnti_method_start(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member);
+gnt_status gnti_method_after_epoch(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member,
+                                   bool *out_ended);
+/* Before it the run has written members/NAME/logits.npy of the best weights. */
+gnt_status gnti_method_after_member(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member);
+
+/* skip (num_members): those that have failed for good, NULL: none. ERR_STATE when nothing is left to make one of. */
+gnt_status gnti_method_finish(gnti_method_run *mr, const uint8_t *skip);
+
+/* Folders below RUN/members whose logits.npy are combined, in order; lent. Known before anything is trained; `present` after finish. */
+typedef struct gnti_method_output {
+    char name[48];
+    int32_t member; /* whose training it is; -1: of several */
+    double weight;  /* of the vote, 1 but for EDDE; after finish */
+    bool present;   /* logits.npy is there */
+    char note[80];  /* for the report, "" or "mean of 5 of 8 members" */
+} gnti_method_output;
+int32_t gnti_method_outputs(const gnti_method_run *mr, const gnti_method_output **out);
+
+/* Mean of weights: states of one shape, sum(share) > 0. Progress, best and moments are those of a member that has not begun;
+ * gnti_trainer_refresh_norms makes statistics of norms anew. */
 gnt_status gnti_states_mean(const gnti_member_state *const *states, const double *share, int32_t num,
                             gnti_member_state *out);
 
