@@ -26,6 +26,10 @@ typedef struct gnti_member_options {
         weight_decay; /* rules of the same layers and kinds for all members of a trainer, other values; lent */
     const float *
         weight; /* (N) of the dataset: multiplies the loss weight of a training node (folds 0 or 1, bagging counts); NULL: 1; lent */
+    /* Probabilities (N, C) that this member's p should be unlike: its loss is w (CE - apart_gain |p - apart|_2), with softmax alone.
+     * NULL: none. All members of a trainer have the same one or none; lent as long as the trainer lives. */
+    const float *apart;
+    double apart_gain;
 } gnti_member_options;
 void gnti_member_options_init(const gnt_model *model, const gnt_trainer_config *config, int32_t member,
                               gnti_member_options *out);
