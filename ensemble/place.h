@@ -28,7 +28,7 @@ typedef struct gnti_place_device {
     int32_t type;                  /* < num_types: devices of a type are alike */
     bool present;                  /* false: lost, or taken away */
     int64_t bytes;                 /* capacity, 0: no limit */
-    int64_t lanes;                 /* tasks that may share it, 0: as memory allows */
+    int64_t lanes;                 /* tasks that may share it, 0: as memory allows, 1: one alone */
     double idle_watts, busy_watts; /* of the stated model, or measured */
 } gnti_place_device;
 
@@ -42,7 +42,9 @@ typedef struct gnti_place_task {
         overhead; /* speed-up over k equal devices: 1 / ((1 - serial) / k + serial + overhead (k - 1)) */
     int32_t max_devices; /* of a gang, at least 1 */
     int64_t shared_bytes, lasting_bytes,
-        scratch_bytes;    /* on one device (fusion.h); a gang holds 1/k of each, and the overhead */
+        scratch_bytes;    /* on one device (fusion.h); of a gang see gnti_place_bytes */
+    int32_t data;         /* tasks of equal number share their shared_bytes on a device */
+    double use;           /* share of a device that it keeps busy when it is alone there; 0: 1, all of it */
     double switch_epochs; /* what a move costs, in epochs of its own */
     const int32_t *held;  /* devices that it has now, ascending */
     int32_t num_held;
@@ -56,7 +58,8 @@ typedef struct gnti_place_input {
     const gnti_place_device *devices;
     const gnti_place_task *tasks;
     double now;
-    double watts; /* budget of GNTI_POLICY_ENERGY, 0: none */
+    double watts;  /* budget of GNTI_POLICY_ENERGY, 0: none */
+    bool in_round; /* max-min, least-service: no round begins now, so running tasks stay where they are */
     double
         resize_gain; /* a running task moves only if that saves this share of what is left (0: default 0.05) */
 } gnti_place_input;
@@ -65,7 +68,8 @@ typedef struct gnti_place_input {
 typedef struct gnti_place_plan {
     int32_t *first; /* (num_tasks + 1) into device */
     int32_t *device;
-    double *share; /* (as device) of the device's time, 1: alone */
+    double *share; /* (as device) of the speed that it has alone there: 1 alone, less beside others */
+    int32_t *lane; /* (as device) steps of one lane take turns in one piece of scratch memory */
     double finish; /* predicted, seconds from now; INFINITY when some task cannot run at all */
 } gnti_place_plan;
 
@@ -74,9 +78,20 @@ typedef struct gnti_place_plan {
 gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan);
 void gnti_place_plan_free(gnti_place_plan *plan);
 
+/* Whether there is a set of present devices that holds it and where it can run; false for a task that has to be given up (or has
+ * to wait for a device of another type). */
+bool gnti_place_fits(const gnti_place_input *in, int32_t task);
+
 /* Speed in epochs a second of a task on these devices, alone; 0 where it cannot run. The slowest of a gang does not set the pace: parts
  * are cut by speed. */
 double gnti_place_rate(const gnti_place_input *in, int32_t task, const int32_t *devices, int32_t num);
+/* What each device of a place has to hold of a task that is alone there: shared and scratch are cut by speed, with a margin for rows
+ * of neighbours, and weights are on each. */
+typedef struct gnti_place_need {
+    int64_t shared, lasting, scratch;
+} gnti_place_need;
+gnti_place_need gnti_place_bytes(const gnti_place_input *in, int32_t task, const int32_t *devices,
+                                 int32_t num, int32_t at);
 /* ERR_INTERNAL names a rule that a plan breaks: bytes, gangs, devices twice, shares over 1. For tests and the simulator. */
 gnt_status gnti_place_check(const gnti_place_input *in, const gnti_place_plan *plan);
 /* max(sum of work / sum of speeds, the longest task at its best): no schedule ends earlier. */
