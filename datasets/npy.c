@@ -245,6 +245,26 @@ done:
     return st;
 }
 
+gnt_status gnti_npy_read_head(const char *source, const void *bytes, size_t num_bytes, gnti_npy *out,
+                              int64_t *data_at)
+{
+    gnt_status st = GNT_OK;
+    char name[] = "array";
+    gnti_npy a = { .name = name };
+    gnti_byte_source *head = NULL;
+    member_bytes m = { NULL, 0, 0 };
+
+    num_bytes = num_bytes < 2 * MAX_HEADER ? num_bytes : 2 * MAX_HEADER;
+    GNT_TRY(gnti_byte_source_open_memory(source, bytes, num_bytes, &head));
+    GNT_TRY(read_header(head, source, &m, &a, data_at));
+    a.name = NULL;
+    *out = a;
+done:
+    gnti_byte_source_free(&head);
+    gnti_free(m.data);
+    return st;
+}
+
 void gnti_npz_clear(gnti_npz *npz)
 {
     for (int64_t i = 0; i < npz->num_members; i++) {

@@ -33,6 +33,11 @@ void gnti_npz_clear(gnti_npz *npz);
 /* A whole .npy file as the only member, named "array". */
 gnt_status gnti_npy_read(gnti_byte_source *source, gnti_npz *out);
 
+/* The header alone, of a .npy that lies in memory: out has no data, which starts at bytes + *data_at and may be shorter than the
+ * shape says. ERR_FORMAT names `source`. */
+gnt_status gnti_npy_read_head(const char *source, const void *bytes, size_t num_bytes, gnti_npy *out,
+                              int64_t *data_at);
+
 /* The member of that name; NULL: there is none. find_readable refuses one that holds pickled objects. */
 const gnti_npy *gnti_npz_find(const gnti_npz *npz, const char *name);
 gnt_status gnti_npz_find_readable(const gnti_npz *npz, const char *name, const gnti_npy **out);

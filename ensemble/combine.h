@@ -35,11 +35,11 @@ typedef struct gnti_votes {
 } gnti_votes;
 
 /* RUN/members/NAME/logits.npy as the run leaves it, or a file that gnntrain predict (or another tool) wrote: npy, h5 or csv with
- * probabilities, whose ids are brought in the order of the dataset's nodes. A file whose name ends with "logits.npy" holds logits.
- * ERR_FORMAT names the first id that one side lacks. */
+ * probabilities, whose ids are brought in the order of the dataset's nodes. A file whose name ends with "logits" (before its suffix) holds
+ * logits. ERR_FORMAT names the first id that one side lacks. */
 gnt_status gnti_votes_open(const char *path, const gnt_dataset *data, gnti_votes *out);
-/* Writes logits (by node of the dataset) as a .npy that open maps, rows and ids as gnntrain predict writes them; complete or not
- * at all. */
+/* Writes logits (by node of the dataset) as a .npy that open maps, rows in the order of the imported dataset; complete or not at
+ * all. */
 gnt_status gnti_votes_write(const char *path, const gnt_dataset *data, const float *logits,
                             int64_t num_classes);
 void gnti_votes_close(gnti_votes *v);
