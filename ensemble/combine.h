@@ -72,16 +72,17 @@ gnt_status gnti_combine_members(const gnti_votes *votes, int32_t num, const gnt_
                                 const gnti_combine_config *config, gnti_combined *out);
 void gnti_combined_free(gnti_combined *c, int32_t num);
 
-/* The rule alone, for any rows: what gnntrain predict of an ensemble does with its members' values (num_rows, num_classes) each,
- * all of them logits (regression: outputs) or all probabilities. Temperature 1: none. out may not overlap. */
+/* The rule alone, for any rows: what gnntrain predict of an ensemble does with its members' values (num_rows, num_classes) each:
+ * logits where are_logits[m] (NULL: all), else probabilities; regression: outputs. Temperature 1: none. out may not overlap. */
 typedef struct gnti_combine_rule {
     gnti_combine how;
     gnt_label_kind kind;
     const double *weight; /* (num), sum 1; a member of weight 0 is not read */
     double temperature;
 } gnti_combine_rule;
-gnt_status gnti_combine_apply(const gnti_combine_rule *rule, const float *const *values, bool are_logits,
-                              int32_t num, int64_t num_rows, int64_t num_classes, float *out);
+gnt_status gnti_combine_apply(const gnti_combine_rule *rule, const float *const *values,
+                              const bool *are_logits, int32_t num, int64_t num_rows, int64_t num_classes,
+                              float *out);
 
 /* The facts of report.json: members, member_mean and std, best_member, ensemble (each test_metric, nll, brier, ece with bins), before and
  * after temperature, diversity (pairwise disagreement, KL to the mean). */
