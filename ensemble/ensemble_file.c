@@ -42,6 +42,31 @@ done:
     return st;
 }
 
+static gnt_status write_views(const gnti_ensemble_file *e, gnti_h5 *file)
+{
+    gnt_status st = GNT_OK;
+    const int64_t num = e->num_members;
+    double *shares = NULL;
+    int64_t *seeds = NULL;
+
+    if (e->view == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(&shares, 2 * num));
+    GNT_TRY(gnti_alloc_array(&seeds, num));
+    for (int64_t m = 0; m < num; m++) {
+        shares[m] = e->view[m].drop_features;
+        shares[num + m] = e->view[m].drop_edges;
+        memcpy(&seeds[m], &e->view[m].seed, sizeof *seeds); /* the same bits: a seed has 64 */
+    }
+    GNT_TRY(gnti_h5_write_summed(file, "/members/drop_features", GNTI_FILE_F64, 1, &num, shares));
+    GNT_TRY(gnti_h5_write_summed(file, "/members/drop_edges", GNTI_FILE_F64, 1, &num, shares + num));
+    GNT_TRY(gnti_h5_write_summed(file, "/members/view_seed", GNTI_FILE_I64, 1, &num, seeds));
+done:
+    gnti_free(shares);
+    gnti_free(seeds);
+    return st;
+}
+
 gnt_status gnti_ensemble_file_write(const gnti_ensemble_file *e, const char *run)
 {
     gnt_status st = GNT_OK;
@@ -59,6 +84,7 @@ gnt_status gnti_ensemble_file_write(const gnti_ensemble_file *e, const char *run
     GNT_TRY(gnti_h5_write_summed(file, "/temperature", GNTI_FILE_F64, 1, &one, &e->temperature));
     GNT_TRY(gnti_h5_write_values(file, "/members/name", GNTI_FILE_TEXT, 1, &num, e->name));
     GNT_TRY(gnti_h5_write_summed(file, "/members/weight", GNTI_FILE_F64, 1, &num, e->weight));
+    GNT_TRY(write_views(e, file));
     GNT_TRY(gnti_h5_commit(&file, NULL));
 done:
     gnti_h5_close(&file);
@@ -130,6 +156,36 @@ done:
     return st;
 }
 
+static gnt_status read_views(const gnti_h5 *file, gnti_ensemble_file *e)
+{
+    gnt_status st = GNT_OK;
+    const int64_t num = e->num_members;
+    double *shares = NULL;
+    int64_t *seeds = NULL;
+
+    if (gnti_h5_kind_of(file, "/members/view_seed") == GNTI_H5_NOTHING)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(&shares, 2 * num));
+    GNT_TRY(gnti_alloc_array(&seeds, num));
+    GNT_TRY(gnti_calloc_array(&e->view, num));
+    GNT_TRY(gnti_h5_read_summed(file, "/members/drop_features", GNTI_FILE_F64, 1, &num, shares));
+    GNT_TRY(gnti_h5_read_summed(file, "/members/drop_edges", GNTI_FILE_F64, 1, &num, shares + num));
+    GNT_TRY(gnti_h5_read_summed(file, "/members/view_seed", GNTI_FILE_I64, 1, &num, seeds));
+    for (int64_t m = 0; m < 2 * num; m++)
+        GNT_CHECK(shares[m] >= 0.0 && shares[m] < 1.0, GNT_ERR_FORMAT,
+                  "'%s' says that member '%s' does not see a share of %g, which must be in [0, 1)",
+                  gnti_h5_path(file), e->name[m % num], shares[m]);
+    for (int64_t m = 0; m < num; m++) {
+        e->view[m].drop_features = shares[m];
+        e->view[m].drop_edges = shares[num + m];
+        memcpy(&e->view[m].seed, &seeds[m], sizeof *seeds);
+    }
+done:
+    gnti_free(shares);
+    gnti_free(seeds);
+    return st;
+}
+
 static gnt_status read_members(const gnti_h5 *file, gnti_ensemble_file *e)
 {
     gnt_status st = GNT_OK;
@@ -146,6 +202,7 @@ static gnt_status read_members(const gnti_h5 *file, gnti_ensemble_file *e)
     GNT_TRY(gnti_alloc_array(&e->weight, num));
     GNT_TRY(gnti_h5_read_summed(file, "/members/weight", GNTI_FILE_F64, 1, &num, e->weight));
     GNT_TRY(gnti_h5_read_summed(file, "/temperature", GNTI_FILE_F64, 1, &one, &e->temperature));
+    GNT_TRY(read_views(file, e));
 done:
     return st;
 }
@@ -199,6 +256,7 @@ void gnti_ensemble_file_free(gnti_ensemble_file *e)
         gnti_free(e->name[m]);
     gnti_free(e->name);
     gnti_free(e->weight);
+    gnti_free(e->view);
     gnti_free(e->spec_sha256);
     gnti_free(e->data);
     gnti_free(e->content_sha256);

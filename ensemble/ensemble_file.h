@@ -6,12 +6,14 @@
  *                     multi, ...), fell_back 0 or 1, best_member, spec_sha256, data (path), content_sha256, split
  *   /temperature      (1) 1: none
  *   /members/name     (M) texts: folders           /members/weight   (M) sum 1; 0: not used
+ *   /members/drop_features, drop_edges, view_seed   (M) of their views, when some member has one
  * Numbers carry a sum (datasets/h5_value.h): a damaged file is refused.
  */
 #ifndef GNTI_ENSEMBLE_ENSEMBLE_FILE_H
 #define GNTI_ENSEMBLE_ENSEMBLE_FILE_H
 
 #include "ensemble/combine.h"
+#include "ensemble/spec.h"
 
 #define GNTI_ENSEMBLE_FILE    "ensemble.h5"
 #define GNTI_ENSEMBLE_MEMBERS "members" /* folder of the members' folders */
@@ -22,8 +24,9 @@ typedef struct gnti_ensemble_file {
     double temperature;
     bool fell_back;
     int32_t best_member, num_members;
-    char **name;                                       /* (num_members) of a folder in RUN/members */
-    double *weight;                                    /* (num_members) */
+    char **name;            /* (num_members) of a folder in RUN/members */
+    double *weight;         /* (num_members) */
+    gnti_member_view *view; /* (num_members) what a member does not see, of any graph; NULL: all see all */
     char *spec_sha256, *data, *content_sha256, *split; /* NULL: not known */
 } gnti_ensemble_file;
 
