@@ -2,22 +2,26 @@
 /* An ensemble as its user writes it, and the members that it stands for (docs/ensembles.md has the keys).
  *
  *   model: "gcn:16, gcn"        base model; any option of gnntrain train may stand beside it under `train:`
+ *   train: { lr: 0.01 }         what all members have in common: options of gnntrain train, of the model too
  *   seed: 1                     all members' seeds are derived from it, distinct, and recorded
  *   count: 8                    members of each variation
  *   vary:                       options and their values: a grid (default) or `search: random` with `samples: N`
  *     - { key: dropout, values: [0.3, 0.5] }
  *     - { key: lr, low: 0.001, high: 0.1, scale: log }
- *   folds: 5 | bagging: 0.8     which training nodes count for a member
+ *   folds: 5 | bagging: 0.8     which training nodes count for a member; `count` is a multiple of `folds` then
  *   drop-features: 0.1, drop-edges: 0.1     a share of the columns or edges that a member never sees
  *   method: independent         or snapshot, swa, swap, edde, soup (ensemble/method.h)
  *   combine: mean               or logits, vote, weighted, greedy (ensemble/combine.h)
  *   policy: makespan            or first-come, shortest, max-min, energy (ensemble/place.h)
- * Errors name file, line and key.
+ * Errors name file, line and key. A new key is a field of gnti_spec, a row of the table in spec_table.c, and, where it has no effect
+ * without another, a row of `belongs` there; docs/ensembles.md has them all (tests/cli/test_ensemble_plan.sh compares).
  */
 #ifndef GNTI_ENSEMBLE_SPEC_H
 #define GNTI_ENSEMBLE_SPEC_H
 
 #include "train/member.h"
+
+enum { GNTI_SPEC_MAX_MEMBERS = 4096 };
 
 /* What a member does not see of the data, beside the loss weights. Members with equal ones share a dataset. */
 typedef struct gnti_member_view {
@@ -32,27 +36,38 @@ typedef struct gnti_spec_member {
     gnt_model_config net;
     gnt_trainer_config train; /* owns its texts; seeds 1, no run, no devices */
     gnti_member_view view;
+    int32_t variation;       /* members of one differ in seed, fold and bag alone */
     int32_t fold, num_folds; /* num_folds 0: none. The training nodes of its fold do not count */
+    uint64_t fold_seed;      /* of the folds, the same for all members */
     double bagging;          /* share drawn with replacement, 0: all once */
-    char *differs;           /* what of it varies, "dropout=0.3 lr=0.01", for tables */
+    bool foreground;         /* shares a device only where it is slowed at most 1.2x */
+    char *differs;           /* what of it varies, "dropout=0.3 lr=0.01", for tables; "" when nothing does */
 } gnti_spec_member;
 
 typedef struct gnti_spec {
     char *path; /* of the file */
+    char *text; /* all of it, as the run keeps it */
     char sha256[65];
+    /* Each is a key of the same name with '-': spec_table.c has what it means, and its default. */
     uint64_t seed;
-    int32_t method, combine, policy; /* words of the table in spec_table.c */
+    int32_t method, combine, policy, soup; /* gnti_method, gnti_combine, gnti_policy; 0 uniform, 1 greedy */
     bool temperature;
-    /* options of method, selection and manager: see the table; every field is an option of the same name with '-' */
-    int64_t select_rounds, retries, snapshots, swa_from;
-    double edde_share, edde_weight, resize_cost, energy_budget;
+    int64_t select_rounds, snapshots, swa_from, retries;
+    double edde_share, edde_weight, resize_gain, energy_budget, round_seconds, device_wait;
     gnti_spec_member *members; /* (num_members) */
     int32_t num_members;
 } gnti_spec;
 
 /* Reads, checks against the dataset (model text, options that contradict each other) and expands. ERR_FORMAT with file, line, key. */
 gnt_status gnti_spec_open(gnt_context *ctx, const char *path, const gnt_dataset *data, gnti_spec **out);
+/* The same of a text that is already in memory; `source` is the name that errors use. */
+gnt_status gnti_spec_parse(gnt_context *ctx, const char *text, size_t length, const char *source,
+                           const gnt_dataset *data, gnti_spec **out);
 void gnti_spec_free(gnti_spec **spec);
+/* The keys of the top level but train, vary: for help and documentation. */
+const gnt_option *gnti_spec_table(void);
+/* "independent", "mean", ...: the present word of a key of the table; "" for a key without words. */
+const char *gnti_spec_word(const gnti_spec *spec, const char *key);
 
 /* The loss weights that its fold and bag stand for: (N), NULL when all count once; to be freed. A function of seeds and node ids alone. */
 gnt_status gnti_spec_member_weights(const gnti_spec_member *member, const gnt_dataset *data, float **out);
