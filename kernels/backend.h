@@ -18,11 +18,15 @@
 typedef enum gnti_isa { GNTI_ISA_AUTO, GNTI_ISA_PORTABLE, GNTI_ISA_AVX2, GNTI_ISA_AVX512 } gnti_isa;
 typedef enum gnti_determinism { GNTI_DET_OFF, GNTI_DET_RUN, GNTI_DET_BITWISE } gnti_determinism;
 
+/* The memory of a device that is opened several times, once for each of those that share it: what all of them have out. */
+typedef struct gnti_quota gnti_quota;
+
 typedef struct gnti_device_config {
     int32_t num_threads; /* 0: the cores this process may use */
     gnti_isa isa;
     gnti_determinism determinism;
     size_t memory_limit; /* bytes, 0: none; alloc answers ERR_DEVICE_NOMEM beyond it */
+    gnti_quota *quota;   /* NULL: this device's bytes alone count; lent as long as the device is open */
 } gnti_device_config;
 
 typedef struct gnt_device_info {

@@ -73,6 +73,19 @@ done:
     return st;
 }
 
+static gnt_status read_lost(const char *text, gnti_device_spec *spec)
+{
+    gnt_status st = GNT_OK;
+    char *end = NULL;
+    const long long step = strtoll(text, &end, 10);
+
+    GNT_CHECK(end != text && *end == 0 && step >= 0, GNT_ERR_USAGE,
+              "devices: lost '%s' names no step from 0 on", text);
+    spec->lost_step = step;
+done:
+    return st;
+}
+
 static double *find_rate(const char *key, gnti_device_spec *spec)
 {
     return strcmp(key, "flops") == 0       ? &spec->flops
@@ -84,8 +97,8 @@ static double *find_rate(const char *key, gnti_device_spec *spec)
 static gnt_status read_key(const char *key, const char *value, gnti_device_spec *spec)
 {
     gnt_status st = GNT_OK;
-    static const char *const keys[] = { "speed", "spmm",  "gemm", "mem",     "clock",     "threads",
-                                        "flops", "bytes", "slow", "latency", "bandwidth", "noise" };
+    static const char *const keys[] = { "speed", "spmm", "gemm",    "mem",       "clock", "threads", "flops",
+                                        "bytes", "slow", "latency", "bandwidth", "noise", "lost" };
     enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
     double number = 0.0;
 
@@ -93,6 +106,8 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
         return read_bytes(value, &spec->memory);
     if (strcmp(key, "slow") == 0)
         return read_slow(value, spec);
+    if (strcmp(key, "lost") == 0)
+        return read_lost(value, spec);
     if (strcmp(key, "clock") == 0) {
         spec->virtual_clock = strcmp(value, "virtual") == 0;
         GNT_CHECK(spec->virtual_clock || strcmp(value, "wall") == 0, GNT_ERR_USAGE,
@@ -127,7 +142,7 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
 
         GNT_CHECK(factor != NULL, GNT_ERR_USAGE,
                   "devices: unknown key '%s'%s%s (there are speed, spmm, gemm, mem, clock, threads, flops, "
-                  "bytes, latency, bandwidth, noise, slow)",
+                  "bytes, latency, bandwidth, noise, slow, lost)",
                   key, near != NULL ? ", did you mean " : "", near != NULL ? near : "");
         GNT_TRY(read_factor(key, value, factor));
     }
@@ -176,7 +191,7 @@ done:
 static bool is_played(const gnti_device_spec *s)
 {
     return s->speed != 1.0 || s->spmm != 1.0 || s->gemm != 1.0 || s->virtual_clock || s->slow_factor != 0.0 ||
-           s->latency != 0.0 || s->bandwidth != 0.0;
+           s->lost_step >= 0 || s->latency != 0.0 || s->bandwidth != 0.0;
 }
 
 /* "cpu:speed=0.5,mem=1G", "NAME:0-3", "NAME:1,mem=1G"; last: the end of a range of numbers. */
@@ -191,7 +206,8 @@ static gnt_status read_spec(const char *text, gnti_device_spec *spec, int32_t *l
                                 .gemm = 1.0,
                                 .flops = DEFAULT_FLOPS,
                                 .bytes = DEFAULT_BYTES,
-                                .noise = NOISE };
+                                .noise = NOISE,
+                                .lost_step = -1 };
     *last = -1;
     GNT_TRY(take_word(text, ":;", word, &text));
     GNT_CHECK(strlen(word) < sizeof spec->backend, GNT_ERR_USAGE, "devices: no backend '%s'", word);

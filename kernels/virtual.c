@@ -92,6 +92,17 @@ bool gnti_virtual_is_plain(const gnti_virtual *v)
     return !s->virtual_clock && s->speed == 1.0 && s->spmm == 1.0 && s->gemm == 1.0 && s->slow_factor == 0.0;
 }
 
+gnt_status gnti_virtual_check(const gnti_virtual *v, int64_t step)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(v->spec.lost_step < 0 || step < v->spec.lost_step, GNT_ERR_DEVICE_LOST,
+              "step %lld: the device was lost at step %lld, as its text asks (lost)", (long long)step,
+              (long long)v->spec.lost_step);
+done:
+    return st;
+}
+
 void gnti_virtual_begin(gnti_virtual *v, gnt_stream *s, int64_t step)
 {
     gnti_stream_head *head = (gnti_stream_head *)s;

@@ -13,6 +13,7 @@
  *            messages cost nothing)
  *   noise    of each op on the virtual clock, as a part of its seconds (default 0.05)
  *   slow     FACTOR@STEP: its speed changes at a step, for tests ("slow=4@20")
+ *   lost     STEP: from this step on it is lost, every step answers ERR_DEVICE_LOST, for tests
  * Planners never see these numbers: they see elapsed seconds.
  */
 #ifndef GNTI_KERNELS_VIRTUAL_H
@@ -32,7 +33,12 @@ typedef struct gnti_device_spec {
     double noise;              /* normal deviation of an op's seconds over their mean */
     double slow_factor;        /* 0: never */
     int64_t slow_step;
+    int64_t lost_step; /* -1: never */
+    gnti_quota *quota; /* of a device of a pool (nn/program.h), lent; NULL: it is not shared */
 } gnti_device_spec;
+
+/* In place of a back end's name: "pool:3" is a device of the context's pool. */
+#define GNTI_POOL_BACKEND "pool"
 
 /* ERR_USAGE points at the place in the text. NULL, "" and "auto": one device. specs (*out_count), to be freed. */
 gnt_status gnti_device_specs_parse(const char *text, gnti_device_spec **specs, int32_t *out_count);
@@ -52,6 +58,8 @@ void gnti_virtual_free(gnti_virtual **v);
 double *gnti_virtual_clock(gnti_virtual *v);
 /* It neither charges nor paces: elapsed seconds are the device's own. */
 bool gnti_virtual_is_plain(const gnti_virtual *v);
+/* ERR_DEVICE_LOST from the step on at which it is lost. */
+gnt_status gnti_virtual_check(const gnti_virtual *v, int64_t step);
 /* Called by the program before and after a stretch of ops of a step without a wait inside; charges what the stream counted. */
 void gnti_virtual_begin(gnti_virtual *v, gnt_stream *s, int64_t step);
 void gnti_virtual_end(gnti_virtual *v, gnt_stream *s);

@@ -226,6 +226,29 @@ const gnti_launch *gnti_context_launch(const gnt_context *ctx)
     return &ctx->launch;
 }
 
+void gnti_context_set_pool(gnt_context *ctx, const gnti_device_spec *specs, int32_t num)
+{
+    ctx->pool = specs;
+    ctx->pool_size = num;
+}
+
+gnt_status gnti_context_take_pool(const gnt_context *ctx, gnti_device_spec *specs, int32_t num)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t i = 0; i < num; i++) {
+        const int32_t index = specs[i].index;
+
+        if (strcmp(specs[i].backend, GNTI_POOL_BACKEND) != 0)
+            continue;
+        GNT_CHECK(index >= 0 && index < ctx->pool_size, GNT_ERR_USAGE,
+                  "devices: there is no device %d in a pool of %d", (int)index, (int)ctx->pool_size);
+        specs[i] = ctx->pool[index];
+    }
+done:
+    return st;
+}
+
 int32_t gntx_context_rank(const gnt_context *ctx)
 {
     return ctx != NULL ? ctx->launch.rank : 0;

@@ -73,6 +73,8 @@ struct gnt_context {
     gnti_device_config config; /* what it was opened with: further ranks' devices are opened alike */
     gnti_launch launch;
     gnti_comm *processes; /* NULL: this one alone */
+    const gnti_device_spec *pool; /* (pool_size) lent; NULL: none */
+    int32_t pool_size;
     gnti_determinism determinism;
     int32_t num_threads; /* asked for, else the cores there are: for predictions */
     const gnt_layer_class **layers;

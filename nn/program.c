@@ -295,6 +295,26 @@ done:
     return st;
 }
 
+void gnti_program_set_clock(gnti_program *p, gnti_virtual *clock)
+{
+    p->clock = clock;
+}
+
+/* The same on a device that is not what it seems: one stretch of ops, charged or paced. */
+static gnt_status run_on_clock(gnti_program *p, int64_t step)
+{
+    gnt_status st = GNT_OK;
+
+    if (p->clock == NULL || gnti_virtual_is_plain(p->clock))
+        return run_step(p);
+    gnti_virtual_begin(p->clock, p->stream, step);
+    st = run_step(p);
+    if (st == GNT_OK && !gnti_device_in_host_memory(p->dev))
+        st = gnti_device_finish(p, "a step");
+    gnti_virtual_end(p->clock, p->stream);
+    return st;
+}
+
 gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
 {
     gnt_status st = GNT_OK;
@@ -307,6 +327,8 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
         gnti_capture_drop(p);
         GNT_TRY(gnti_lower_program(p));
     }
+    if (p->clock != NULL)
+        GNT_TRY(gnti_virtual_check(p->clock, step->step));
     GNT_TRY(send_step(p, step));
     if (p->node_seconds != NULL) {
         GNT_TRY(run_timed(p)); /* op by op: chains have no times of their ops */
@@ -315,7 +337,7 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
     if (p->parts.on && !gnti_device_parts_are_queued(p))
         GNT_TRY(gnti_parts_run_step(p, step->step));
     else
-        GNT_TRY(run_step(p));
+        GNT_TRY(run_on_clock(p, step->step));
 done:
     tell_others(p, st);
     return st;

@@ -175,6 +175,8 @@ gnt_status gnti_program_set_hyper(gnti_program *p, gnt_hyper h, int32_t member, 
 /* The hyper that divides the loss: set it to 1 / sum of weights (times C for BCE, MSE) per member. */
 gnt_hyper gnti_program_loss_norm(const gnti_program *p);
 gnt_status gnti_program_run(gnti_program *p, const gnti_step *step);
+/* What charges or paces its steps, or NULL; over parts it is that of gnti_dist_config. Lent. */
+void gnti_program_set_clock(gnti_program *p, gnti_virtual *clock);
 
 /* Waits. stats (M, 4): see gnt_loss_args; bad (M): 1 + parameter of the first gradient that is not finite. */
 gnt_status gnti_program_stats(gnti_program *p, double *stats, int32_t *bad);
@@ -244,6 +246,10 @@ const gnti_device_config *gnti_context_device_config(const gnt_context *ctx);
 /* The processes of an MPI launch, NULL when this one is alone; and how they were started. */
 gnti_comm *gnti_context_processes(const gnt_context *ctx);
 const gnti_launch *gnti_context_launch(const gnt_context *ctx);
+/* Devices that several trainers share: "pool:I" in a text of devices is specs[I]. Lent; set while no trainer lives. */
+void gnti_context_set_pool(gnt_context *ctx, const gnti_device_spec *specs, int32_t num);
+/* Puts the pool's devices in the place of those that name it. ERR_USAGE beyond what it has. */
+gnt_status gnti_context_take_pool(const gnt_context *ctx, gnti_device_spec *specs, int32_t num);
 gnti_determinism gnti_context_determinism(const gnt_context *ctx);
 
 #endif

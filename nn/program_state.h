@@ -99,6 +99,7 @@ enum { GNTI_EVENT_PACKED, GNTI_NUM_EVENTS };
 struct gnti_program {
     gnt_context *ctx;
     const gnt_model *model;
+    gnti_virtual *clock; /* charges or paces steps without parts; NULL: wall time */
     gnt_device *dev;
     gnt_stream *stream;
     gnti_params *params;    /* NULL: a dry run */

@@ -26,6 +26,7 @@ gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnt
         GNT_TRY(gnti_comm_self_create(&job->processes));
     job->processes->time_limit = config->wait_limit;
     GNT_TRY(gnti_device_specs_parse(config->devices, &job->place.specs, &job->place.size));
+    GNT_TRY(gnti_context_take_pool(ctx, job->place.specs, job->place.size));
     GNT_TRY(gnti_launch_check_devices(gnti_context_launch(ctx), job->place.size));
     job->place.num_local = job->place.size;
     if (job->processes->size > 1) {
@@ -123,6 +124,7 @@ gnt_status gnti_job_device_config(const gnti_job *job, int32_t rank, gnti_device
         GNT_TRY(gnti_team_threads(0, job->place.num_local * gnti_context_launch(job->ctx)->local_size,
                                   &config.num_threads));
     config.memory_limit = spec->memory;
+    config.quota = spec->quota;
     *out = config;
 done:
     return st;
@@ -135,8 +137,8 @@ gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **
     gnti_device_config config;
     int32_t number;
 
-    *owns =
-        job->place.size > 1 || spec->memory > 0 || spec->threads > 0 || strcmp(spec->backend, "auto") != 0;
+    *owns = job->place.size > 1 || spec->memory > 0 || spec->quota != NULL || spec->threads > 0 ||
+            strcmp(spec->backend, "auto") != 0;
     if (!*owns) {
         *out = gnti_context_device(job->ctx);
         return GNT_OK;

@@ -57,8 +57,7 @@ static gnt_status rank_epoch(gnti_rank *rank, void *user)
     gnti_source_batch batch;
     int64_t step = tr->step;
     bool stop = false;
-    /* the whole graph is computed without charges */
-    const double *clock = rank->rows != NULL ? gnti_virtual_clock(rank->clock) : NULL;
+    const double *clock = gnti_virtual_clock(rank->clock);
     const double begin = clock != NULL ? *clock : NAN;
 
     (void)gnti_virtual_take_seconds(rank->clock); /* of evaluation */

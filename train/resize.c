@@ -128,12 +128,16 @@ gnt_status gnt_trainer_resize(gnt_trainer *tr, const char *devices)
 
     GNT_TRY(check(tr, devices));
     GNT_TRY(gnti_device_specs_parse(devices, &specs, &num_specs));
+    GNT_TRY(gnti_context_take_pool(tr->ctx, specs, num_specs));
     before = tr->job.place.size;
-    GNT_TRY(gnti_trainer_move(tr, specs, num_specs, NULL, &moved));
+    st = gnti_trainer_move(tr, specs, num_specs, NULL, &moved);
+    specs = NULL; /* taken over */
+    GNT_TRY(st);
     GNT_TRY(gnti_trainer_watch(tr));
     if (tr->run != NULL)
         GNT_TRY(gnti_run_log(tr->run, "after epoch %lld: %d devices instead of %d, %d chunks moved",
                              (long long)tr->epoch, (int)num_specs, (int)before, (int)moved.num_chunks));
 done:
+    gnti_free(specs);
     return st;
 }

@@ -62,6 +62,7 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
     GNT_TRY(gnti_tape_create(tr->ctx, tr->num_members, true, &t));
     GNT_TRY(record(tr, rank, t, rules, num_rules));
     GNT_TRY(gnti_plan_program(t, tr->model, &plan, rank->device, rank->params, &rank->program));
+    gnti_program_set_clock(rank->program, rank->clock);
     if (rank->clip.id != 0)
         for (int32_t m = 0; m < tr->num_members; m++)
             GNT_TRY(gnti_program_set_hyper(rank->program, rank->clip, m, (float)tr->config.clip));

@@ -11,6 +11,7 @@
 #define GNTI_KERNELS_CPU_H
 
 #include "kernels/backend.h"
+#include "kernels/quota.h"
 
 #include <stdatomic.h>
 
@@ -23,6 +24,7 @@ struct gnt_device {
     gnti_isa product_isa; /* of dense products: isa, or what was quicker below it (the bits are the same) */
     gnti_determinism determinism;
     size_t memory_limit;
+    gnti_quota *quota; /* NULL: none */
     atomic_size_t used_bytes, peak_bytes;
 };
 

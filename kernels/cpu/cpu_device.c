@@ -113,6 +113,7 @@ static gnt_status open_as(const gnt_backend *backend, int32_t index, const gnti_
     dev->num_threads = c->num_threads > 0 ? c->num_threads : usable_cores();
     dev->determinism = c->determinism;
     dev->memory_limit = c->memory_limit;
+    dev->quota = c->quota;
     atomic_init(&dev->used_bytes, 0);
     atomic_init(&dev->peak_bytes, 0);
     GNT_TRY(cpu_isa_choose(c->isa, &dev->isa));
@@ -157,11 +158,16 @@ gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
     gnt_buffer *buf = NULL;
+    bool counted = false;
     const size_t before = atomic_fetch_add(&dev->used_bytes, bytes);
 
     GNT_CHECK(dev->memory_limit == 0 || (bytes <= dev->memory_limit && before <= dev->memory_limit - bytes),
               GNT_ERR_DEVICE_NOMEM, "%zu bytes do not fit: %zu of the device's limit of %zu bytes are in use",
               bytes, before, dev->memory_limit);
+    counted = gnti_quota_take(dev->quota, bytes);
+    GNT_CHECK(counted, GNT_ERR_DEVICE_NOMEM,
+              "%zu bytes do not fit: %zu of the %zu bytes of a shared device are in use", bytes,
+              atomic_load(&dev->quota->used), dev->quota->limit);
     GNT_TRY(gnti_calloc_bytes((void **)&buf, sizeof *buf));
     buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes };
     GNT_TRY(gnti_pages_alloc(bytes, &buf->head.host));
@@ -172,6 +178,8 @@ gnt_status cpu_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 done:
     if (st != GNT_OK)
         atomic_fetch_sub(&dev->used_bytes, bytes);
+    if (st != GNT_OK && counted)
+        gnti_quota_give(dev->quota, bytes);
     gnti_free(buf);
     return st;
 }
@@ -202,6 +210,7 @@ void cpu_free(gnt_buffer *buf)
 
     if (!buf->wrapped) {
         atomic_fetch_sub(&dev->used_bytes, buf->head.bytes);
+        gnti_quota_give(dev->quota, buf->head.bytes);
         gnti_pages_free(buf->head.host, buf->head.bytes);
     }
     gnti_free(buf);

@@ -11,6 +11,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cuda/cuda_launch.h"
+#include "kernels/quota.h"
 
 #include <cublasLt.h>
 #include <cusparse.h>
@@ -25,6 +26,7 @@ struct gnt_device {
     int32_t index; /* of the runtime */
     gnti_determinism determinism;
     size_t memory_limit;                  /* 0: the device's own */
+    gnti_quota *quota;                    /* NULL: none */
     atomic_size_t used_bytes, peak_bytes; /* of buffers; pinned host memory is not counted */
     cudaMemPool_t pool;
     cudaStream_t memory_stream; /* orders the pool's allocations */

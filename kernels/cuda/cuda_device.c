@@ -104,6 +104,7 @@ gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device
     dev->index = index;
     dev->determinism = config != NULL ? config->determinism : GNTI_DET_RUN;
     dev->memory_limit = config != NULL ? config->memory_limit : 0;
+    dev->quota = config != NULL ? config->quota : NULL;
     atomic_init(&dev->used_bytes, 0);
     atomic_init(&dev->peak_bytes, 0);
     pthread_mutex_init(&dev->lock, NULL);

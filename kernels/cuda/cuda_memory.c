@@ -62,12 +62,17 @@ gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 {
     gnt_status st = GNT_OK;
     gnt_buffer *buf = NULL;
+    bool counted = false;
     const size_t before = atomic_fetch_add(&dev->used_bytes, bytes);
     const size_t taken = bytes > 0 ? bytes : 1;
 
     GNT_CHECK(dev->memory_limit == 0 || (bytes <= dev->memory_limit && before <= dev->memory_limit - bytes),
               GNT_ERR_DEVICE_NOMEM, "%zu bytes do not fit: %zu of the device's limit of %zu bytes are in use",
               bytes, before, dev->memory_limit);
+    counted = gnti_quota_take(dev->quota, bytes);
+    GNT_CHECK(counted, GNT_ERR_DEVICE_NOMEM,
+              "%zu bytes do not fit: %zu of the %zu bytes of a shared device are in use", bytes,
+              atomic_load(&dev->quota->used), dev->quota->limit);
     GNT_TRY(cuda_enter(dev));
     GNT_TRY(gnti_calloc_bytes((void **)&buf, sizeof *buf));
     buf->head = (gnti_buffer_head){ .backend = dev->backend, .device = dev, .bytes = bytes };
@@ -81,6 +86,8 @@ gnt_status cuda_alloc(gnt_device *dev, size_t bytes, gnt_buffer **out)
 done:
     if (st != GNT_OK)
         atomic_fetch_sub(&dev->used_bytes, bytes);
+    if (st != GNT_OK && counted)
+        gnti_quota_give(dev->quota, bytes);
     if (buf != NULL && buf->device != NULL)
         (void)cudaFreeAsync(buf->device, dev->memory_stream);
     gnti_free(buf);
@@ -133,6 +140,7 @@ void cuda_free(gnt_buffer *buf)
     } else {
         (void)cudaFreeAsync(buf->device, dev->memory_stream);
         atomic_fetch_sub(&dev->used_bytes, buf->head.bytes);
+        gnti_quota_give(dev->quota, buf->head.bytes);
     }
     gnti_free(buf);
 }
