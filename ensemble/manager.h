@@ -54,7 +54,8 @@ typedef struct gnti_action {
     int64_t task;
     int64_t generation;     /* rises with each action of a task */
     const int32_t *devices; /* lent until the next call; ascending */
-    const double *shares;
+    const double *shares;   /* of the speed that it has alone there */
+    const int32_t *lanes;   /* steps of one lane of a device take turns in one piece of scratch memory */
     int32_t num_devices;
 } gnti_action;
 
@@ -94,7 +95,7 @@ typedef struct gnti_manager_facts {
     double move_seconds, wait_seconds;
     int64_t num_tasks, num_ended, num_plans;
 } gnti_manager_facts;
-void gnti_manager_get_facts(const gnti_manager *m, gnti_manager_facts *out);
+gnt_status gnti_manager_get_facts(const gnti_manager *m, gnti_manager_facts *out);
 /* Seconds of an epoch of a task alone on a device of a type, as learned so far; NaN: no such task. */
 double gnti_manager_epoch_seconds(const gnti_manager *m, int64_t task, int32_t type);
 /* The bars of a Gantt chart so far: a task on a device from begin to end. Lent until the next call. */
