@@ -63,7 +63,7 @@ typedef struct gnti_combined {
     gnti_metric metric;                     /* resolved */
     double valid_metric, best_valid_metric; /* of the combination before a fallback; of the best member */
     char *
-        remark; /* sentences about the temperature, small validation sets, the fallback; NULL: nothing to say */
+        remark; /* sentences about the temperature, small validation sets, the fallback; "": nothing to say */
     float *probabilities; /* (num_rows, num_classes) after temperature; regression: outputs */
 } gnti_combined;
 
