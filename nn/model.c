@@ -253,6 +253,13 @@ gnt_var gnt_model_record(const gnt_model *model, gnt_tape *t, const gnt_adj *adj
     return h;
 }
 
+gnt_hyper gnti_model_dropout(const gnt_model *model, int32_t layer)
+{
+    if (layer == 0)
+        return model->input_dropout;
+    return model->layers[layer - 1].own_dropout ? (gnt_hyper){ 0 } : model->layers[layer - 1].dropout_hyper;
+}
+
 gnt_context *gnti_model_context(const gnt_model *model)
 {
     return model->ctx;

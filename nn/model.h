@@ -28,6 +28,7 @@ typedef struct gnti_layer {
     int64_t in, out, heads;
     int32_t act, norm; /* index into the words of gnti_layer_options */
     double dropout;
+    bool own_dropout; /* a key of the text says it, not the model's settings */
     bool residual;
     gnt_hyper dropout_hyper;
     gnt_param norm_params[4]; /* gamma, beta, running mean, running variance */

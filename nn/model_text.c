@@ -15,7 +15,7 @@ enum { MAX_LAYERS = 1000, MAX_WIDTH = 1 << 20, TOKEN_BYTES = 128 };
 typedef struct layer_keys {
     int32_t act, norm;
     double dropout;
-    bool residual;
+    bool residual, own_dropout;
 } layer_keys;
 
 static const gnt_option key_table[] = {
@@ -148,6 +148,7 @@ static gnt_status read_key(const gnt_model *model, const gnti_layer *layer, laye
                     nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
         }
         st = gnti_option_set(option, keys, equals + 1);
+        keys->own_dropout = keys->own_dropout || strcmp(token, "dropout") == 0;
     }
     if (st != GNT_OK) {
         char message[512];
@@ -163,8 +164,10 @@ done:
 static gnt_status read_layer(gnt_model *model, gnti_layer *layer, const char **at)
 {
     gnt_status st = GNT_OK;
-    layer_keys keys = { model->config.act, model->config.norm, model->config.dropout,
-                        model->config.residual };
+    layer_keys keys = { .act = model->config.act,
+                        .norm = model->config.norm,
+                        .dropout = model->config.dropout,
+                        .residual = model->config.residual };
     bool first = true;
     const char *begin;
     size_t length;
@@ -191,6 +194,7 @@ static gnt_status read_layer(gnt_model *model, gnti_layer *layer, const char **a
     layer->act = keys.act;
     layer->norm = keys.norm;
     layer->dropout = keys.dropout;
+    layer->own_dropout = keys.own_dropout;
     layer->residual = keys.residual;
 done:
     return st;

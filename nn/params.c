@@ -215,6 +215,59 @@ done:
     return st;
 }
 
+int64_t gnti_params_member_floats(const gnti_params *params)
+{
+    int64_t count = 0;
+
+    for (int32_t i = 0; i < params->num_params; i++)
+        count += params->infos[i].in * params->infos[i].out;
+    return count;
+}
+
+gnt_status gnti_params_read_member(const gnti_params *params, int block, int32_t member, float *out)
+{
+    gnt_status st = GNT_OK;
+    gnt_buffer *buf = NULL;
+
+    GNT_TRY(wait_busy(params));
+    GNT_TRY(check_member(params, member));
+    GNT_TRY(find_block(params, block, &buf));
+    for (int32_t i = 0; i < params->num_params; i++) {
+        const gnti_param_info *info = &params->infos[i];
+        const int64_t count = info->in * info->out;
+
+        GNT_TRY(gnti_download(params->stream, out, buf, member_offset(info, member),
+                              (size_t)count * sizeof(float)));
+        out += count;
+    }
+    GNT_TRY(gnti_stream_finish(params->stream));
+done:
+    return st;
+}
+
+gnt_status gnti_params_write_member(gnti_params *params, int block, int32_t member, const float *in)
+{
+    gnt_status st = GNT_OK;
+    gnt_buffer *buf = NULL;
+
+    if (block == GNTI_BLOCK_BEST && params->blocks[GNTI_BLOCK_BEST] == NULL)
+        GNT_TRY(alloc_block(params, GNTI_BLOCK_BEST));
+    GNT_TRY(wait_busy(params));
+    GNT_TRY(check_member(params, member));
+    GNT_TRY(find_block(params, block, &buf));
+    for (int32_t i = 0; i < params->num_params; i++) {
+        const gnti_param_info *info = &params->infos[i];
+        const int64_t count = info->in * info->out;
+
+        GNT_TRY(
+            gnti_upload(params->stream, buf, member_offset(info, member), in, (size_t)count * sizeof(float)));
+        in += count;
+    }
+    GNT_TRY(gnti_stream_finish(params->stream));
+done:
+    return st;
+}
+
 gnt_status gnti_params_keep_best(gnti_params *params, int32_t member)
 {
     gnt_status st = GNT_OK;

@@ -2,7 +2,8 @@
 /* Loss rows: the gradient of the loss is zero in rows without a loss weight (all but 8 % of the nodes on some sets), and stays
  * so until it moves along arcs. The first backward aggregation then needs only the arcs that come from rows in the loss:
  * the pass marks such nodes, binding makes a matrix of these arcs when it drops a fifth of them at least. Zeros left out of
- * a sum change no result. Over parts, ranks tell each other which halo rows are in the loss, and decide together: by all arcs.
+ * a sum change no result. Where members have loss weights of their own, a row is in the loss that is in it for one of them. Over
+ * parts, ranks tell each other which halo rows are in the loss, and decide together: by all arcs.
  */
 #include "nn/program_state.h"
 
@@ -34,7 +35,7 @@ gnt_status gnti_plan_loss_rows(gnti_program *p)
     gnti_ir *ir = &p->ir;
     bool *zero = NULL;
 
-    if (ir->loss_config.weight_per_member || ir->loss_grad == 0)
+    if (ir->loss_grad == 0)
         return GNT_OK;
     GNT_TRY(gnti_calloc_array(&zero, ir->num_values + 1));
     zero[ir->loss_grad] = true;
@@ -95,12 +96,23 @@ done:
     return st;
 }
 
+/* Whether some member has the row in its loss. */
+static bool is_in_loss(const gnti_program *p, int64_t rows, const float *weight, int64_t r)
+{
+    const int64_t members = p->ir.loss_config.weight_per_member ? p->ir.num_members : 1;
+
+    for (int64_t m = 0; m < members; m++)
+        if (weight[m * rows + r] != 0.0f)
+            return true;
+    return false;
+}
+
 static bool same_mask(const gnti_program *p, const gnti_operator *op, const float *weight)
 {
     if (p->loss_rows.mask == NULL || p->loss_rows.owner != op || p->loss_rows.num_rows < op->num_dst)
         return false;
     for (int64_t r = 0; r < op->num_dst; r++)
-        if (p->loss_rows.mask[r] != (weight[r] != 0.0f))
+        if (p->loss_rows.mask[r] != is_in_loss(p, op->num_dst, weight, r))
             return false;
     return true;
 }
@@ -118,7 +130,7 @@ static gnt_status make_mask(gnti_program *p, const gnti_operator *op, const floa
     GNT_TRY(gnti_alloc_array(&in_loss, rows + 1));
     p->loss_rows.num_rows = rows;
     for (int64_t r = 0; r < op->num_dst; r++)
-        in_loss[r] = weight[r] != 0.0f;
+        in_loss[r] = is_in_loss(p, op->num_dst, weight, r) ? 1.0f : 0.0f;
     if (p->parts.on)
         GNT_TRY(gnti_parts_exchange_floats(p, GNTI_BACKWARD, in_loss));
     for (int64_t r = 0; r < rows; r++)

@@ -26,6 +26,9 @@ void gnti_model_get_config(const gnt_model *model, gnt_model_config *out);
 int64_t gnti_model_in_width(const gnt_model *model);
 int64_t gnti_model_out_width(const gnt_model *model);
 gnt_label_kind gnti_model_label_kind(const gnt_model *model);
+/* The hyper of the dropout that the model's settings put behind a layer (from 1) or, layer 0, before the first. id 0: there is none,
+ * or a key of the text says it. */
+gnt_hyper gnti_model_dropout(const gnt_model *model, int32_t layer);
 
 /* ---- parameters: one device block for weights, one each for gradients and moments -------------------------- */
 typedef enum gnti_param_kind {
@@ -58,6 +61,10 @@ enum { GNTI_BLOCK_WEIGHTS, GNTI_BLOCK_GRADS, GNTI_BLOCK_MOMENT1, GNTI_BLOCK_MOME
 /* Whole blocks, for checkpoints; BEST is a copy kept per member. Only for live = 1 members keep_best copies. */
 gnt_status gnti_params_read(const gnti_params *params, int block, float *out);
 gnt_status gnti_params_write(gnti_params *params, int block, const float *in);
+/* One member of a block, parameter after parameter with no gaps: the same of any number of members. */
+int64_t gnti_params_member_floats(const gnti_params *params);
+gnt_status gnti_params_read_member(const gnti_params *params, int block, int32_t member, float *out);
+gnt_status gnti_params_write_member(gnti_params *params, int block, int32_t member, const float *in);
 gnt_status gnti_params_keep_best(gnti_params *params, int32_t member); /* weights and states -> BEST */
 gnt_status gnti_params_use_best(gnti_params *params, bool best);       /* swaps WEIGHTS and BEST */
 

@@ -86,6 +86,20 @@ double gnti_source_weight_sum(const float *weight, int64_t num_rows)
     return sum;
 }
 
+gnt_status gnti_source_member_sums(const float *member_weight, int32_t num_members, int64_t num_rows,
+                                   double **out)
+{
+    gnt_status st = GNT_OK;
+
+    if (member_weight == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(out, num_members));
+    for (int32_t m = 0; m < num_members; m++)
+        (*out)[m] = gnti_source_weight_sum(member_weight + m * num_rows, num_rows);
+done:
+    return st;
+}
+
 static gnt_status gather_sparse(const gnti_graph *x, const int64_t *nodes, int64_t num_nodes,
                                 gnti_graph **out)
 {
@@ -129,6 +143,22 @@ done:
     return st;
 }
 
+static gnt_status gather_members(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
+                                 gnti_source_rows *rows)
+{
+    gnt_status st = GNT_OK;
+
+    if (data->member_weight == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(&rows->member_weight, data->num_members * num_nodes));
+    for (int32_t m = 0; m < data->num_members; m++)
+        for (int64_t i = 0; i < num_nodes; i++)
+            rows->member_weight[m * num_nodes + i] = data->member_weight[m * data->x->rows + nodes[i]];
+    GNT_TRY(gnti_source_member_sums(rows->member_weight, data->num_members, num_nodes, &rows->member_sums));
+done:
+    return st;
+}
+
 static gnt_status gather_labels(const gnti_source_data *data, const int64_t *nodes, int64_t num_nodes,
                                 gnti_source_rows *rows)
 {
@@ -142,6 +172,7 @@ static gnt_status gather_labels(const gnti_source_data *data, const int64_t *nod
     if (data->target != NULL)
         GNT_TRY(gather_dense(data->target, data->num_classes, nodes, num_nodes, &rows->target));
     GNT_TRY(gather_dense(data->weight, 1, nodes, num_nodes, &rows->weight));
+    GNT_TRY(gather_members(data, nodes, num_nodes, rows));
 done:
     return st;
 }
@@ -195,6 +226,8 @@ void gnti_source_rows_free(gnti_source_rows *rows)
     gnti_free(rows->labels);
     gnti_free(rows->target);
     gnti_free(rows->weight);
+    gnti_free(rows->member_weight);
+    gnti_free(rows->member_sums);
     memset(rows, 0, sizeof *rows);
 }
 
@@ -205,8 +238,9 @@ gnti_source_batch gnti_source_rows_batch(const gnti_source_rows *rows)
                   .x = &rows->x,
                   .labels = rows->labels,
                   .target = rows->target,
-                  .weight = rows->weight },
+                  .weight = rows->member_weight != NULL ? rows->member_weight : rows->weight },
         .num_rows = rows->num_rows,
         .weight_sum = rows->weight_sum,
+        .member_sums = rows->member_sums,
     };
 }

@@ -24,7 +24,10 @@ typedef struct gnti_source_data {
     const int32_t *labels;   /* (N), or NULL */
     const float *target;     /* (N, num_classes), or NULL */
     int64_t num_classes;
-    const float *weight;  /* (N) loss weights, 0: not in the loss */
+    const float *weight; /* (N) loss weights, 0: not in the loss */
+    const float *
+        member_weight; /* (num_members, N) loss weights of each member, 0 where weight is; NULL: weight is all members' */
+    int32_t num_members;  /* with member_weight */
     const int64_t *nodes; /* ascending: training sees only their induced subgraph (inductive); NULL: all */
     int64_t num_nodes;
     const int64_t
@@ -38,6 +41,7 @@ typedef struct gnti_source_batch {
     int64_t num_rows;
     double
         weight_sum; /* of its rows, in row order; over parts: of all ranks' rows, along the tree of chunks */
+    const double *member_sums; /* (num_members) the same of member_weight; NULL without; lent */
 } gnti_source_batch;
 
 typedef struct gnti_source gnti_source;
@@ -47,7 +51,8 @@ gnt_status gnti_source_create_full(const gnti_source_data *data, gnti_source **o
 
 /* Cluster-GCN (Chiang et al., KDD 2019) with random chunks: the nodes fall into `clusters` chunks of equal
  * size, a batch is the induced subgraph of `per_batch` of them in an order drawn anew each epoch, degrees are
- * those inside the batch. Batches without a row in the loss are passed over. ERR_USAGE when there are more
+ * those inside the batch. Batches without a row in the loss (by weight, not member_weight: alone or with others a member sees
+ * the same batches) are passed over. ERR_USAGE when there are more
  * chunks than nodes. */
 gnt_status gnti_source_create_clusters(const gnti_source_data *data, int64_t clusters, int64_t per_batch,
                                        gnti_source **out);
@@ -58,6 +63,8 @@ typedef struct gnti_source_part_data {
     const gnti_local_data *local; /* lent: it must outlive the source, and so x and weight */
     const gnti_features *x;       /* (num_own, F) as the model sees them; NULL: local->x */
     const float *weight;          /* (num_own) loss weights, 0: not in the loss */
+    const float *member_weight;   /* (num_members, num_own) as in gnti_source_data */
+    int32_t num_members;
     int32_t num_adjs;
     gnti_comm *comm;
 } gnti_source_part_data;

@@ -29,6 +29,8 @@ typedef struct gnti_source_rows {
     gnti_features x;           /* owned */
     int32_t *labels;
     float *target, *weight;
+    float *member_weight; /* (num_members, num_rows) or NULL */
+    double *member_sums;  /* (num_members) or NULL */
     int64_t num_rows;
     double weight_sum;
 } gnti_source_rows;
@@ -53,5 +55,8 @@ gnt_status gnti_source_bound_entries(const gnti_graph *x, const gnti_source_chun
 
 /* Sum of weights in row order. */
 double gnti_source_weight_sum(const float *weight, int64_t num_rows);
+/* The same of each member, to be freed; *out stays NULL without member_weight. */
+gnt_status gnti_source_member_sums(const float *member_weight, int32_t num_members, int64_t num_rows,
+                                   double **out);
 
 #endif

@@ -11,6 +11,7 @@ typedef struct full_source {
     const gnti_operator **adj;
     gnti_source_rows rows; /* of an inductive run */
     gnti_source_batch batch;
+    double *member_sums; /* of the whole graph, or NULL */
     bool handed_out;
 } full_source;
 
@@ -38,6 +39,7 @@ static void full_free(gnti_source *s)
 
     gnti_operator_free(&f->op);
     gnti_free(f->adj);
+    gnti_free(f->member_sums);
     gnti_source_rows_free(&f->rows);
     gnti_free(f);
 }
@@ -54,14 +56,17 @@ static gnt_status make_whole(full_source *f, const gnti_source_data *data)
     GNT_TRY(gnti_alloc_array(&f->adj, data->num_adjs));
     for (int32_t l = 0; l < data->num_adjs; l++)
         f->adj[l] = f->op;
+    GNT_TRY(gnti_source_member_sums(data->member_weight, data->num_members, data->graph->num_rows,
+                                    &f->member_sums));
     f->batch = (gnti_source_batch){
         .bind = { .adj = f->adj,
                   .x = data->x,
                   .labels = data->labels,
                   .target = data->target,
-                  .weight = data->weight },
+                  .weight = data->member_weight != NULL ? data->member_weight : data->weight },
         .num_rows = data->graph->num_rows,
         .weight_sum = gnti_source_weight_sum(data->weight, data->graph->num_rows),
+        .member_sums = f->member_sums,
     };
 done:
     return st;

@@ -15,6 +15,7 @@ typedef struct part_source {
     const gnti_operator **adj; /* (num_adjs) */
     gnti_source_rows rows;     /* of an inductive run */
     gnti_source_batch batch;
+    double *member_sums; /* of the whole job, or NULL */
     bool handed_out;
 } part_source;
 
@@ -41,6 +42,7 @@ static void part_free(gnti_source *s)
     part_source *p = (part_source *)s;
 
     gnti_free(p->adj);
+    gnti_free(p->member_sums);
     gnti_source_rows_free(&p->rows);
     gnti_free(p);
 }
@@ -59,6 +61,21 @@ static gnt_status sum_weights(gnti_comm *comm, const gnti_part *part, const floa
     GNT_TRY(gnti_chunk_sum(comm, sums, 1, part->num_chunks, out));
 done:
     gnti_free(sums);
+    return st;
+}
+
+static gnt_status sum_members(const gnti_source_part_data *data, const gnti_part *part, part_source *p)
+{
+    gnt_status st = GNT_OK;
+    const float *weight = p->batch.bind.weight; /* (num_members, num_own) */
+
+    if (data->member_weight == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_alloc_array(&p->member_sums, data->num_members));
+    for (int32_t m = 0; m < data->num_members; m++)
+        GNT_TRY(sum_weights(data->comm, part, weight + m * part->num_own, &p->member_sums[m]));
+    p->batch.member_sums = p->member_sums;
+done:
     return st;
 }
 
@@ -91,7 +108,7 @@ static gnt_status fill_batch(const gnti_source_part_data *data, const gnti_part 
             .bind = { .x = p->head.data.x,
                       .labels = local->y.class_of,
                       .target = local->y.rows,
-                      .weight = data->weight },
+                      .weight = data->member_weight != NULL ? data->member_weight : data->weight },
             .num_rows = local->num_own,
         };
     GNT_TRY(gnti_alloc_array(&p->adj, data->num_adjs));
@@ -119,11 +136,15 @@ gnt_status gnti_source_create_part(const gnti_source_part_data *data, gnti_sourc
                                      .target = local->y.rows,
                                      .num_classes = local->y.num_classes,
                                      .weight = data->weight,
+                                     .member_weight = data->member_weight,
+                                     .num_members = data->num_members,
                                      .num_adjs = data->num_adjs };
     made->num_batches = 1;
     made->square = true;
     GNT_TRY(fill_batch(data, part, p));
-    GNT_TRY(sum_weights(data->comm, part, p->batch.bind.weight, &p->batch.weight_sum));
+    GNT_TRY(sum_weights(data->comm, part, p->rows.weight != NULL ? p->rows.weight : data->weight,
+                        &p->batch.weight_sum));
+    GNT_TRY(sum_members(data, part, p));
     made->whole = local->part->op;
     made->max_entries = p->batch.bind.x->sparse != NULL ? p->batch.bind.x->sparse->num_arcs : 0;
     made->max_rows = part->num_own;

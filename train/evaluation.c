@@ -2,7 +2,8 @@
 /* Evaluation between epochs and, once at the end, on the test rows.
  *
  * Values are those of the weights after the epoch, without dropout, over the whole graph (an inductive run
- * too: it only trained on less). A member that stopped early keeps its last values. The best weights of each
+ * too: it only trained on less). A member is evaluated every eval_every epochs and after its own last one, whatever the others
+ * do; one that has stopped or failed keeps its last values. The best weights of each
  * member are kept on the device; test values come from them, or from the last ones when nothing was
  * evaluated.
  */
@@ -23,7 +24,7 @@ static gnt_status rank_evaluate(gnti_rank *rank, void *user)
     for (int32_t m = 0; m < tr->num_members; m++) {
         double train_metric, valid_metric, valid_loss;
 
-        if (!tr->live[m]) /* of the step: a member that stops here still counts in this epoch */
+        if (!tr->own[m].is_due)
             continue;
         GNT_TRY(gnti_evaluator_read(rank->evaluator, m, rank->logits));
         GNT_TRY(gnti_scorer_values(rank->scorer, GNTI_TRAIN, rank->logits, &train_metric, NULL));
@@ -46,7 +47,7 @@ static void observe_member(gnt_trainer *tr, int32_t m)
 
     state->last_epoch = (double)tr->epoch;
     if (tr->prepared.num_valid > 0 &&
-        gnti_member_observe(state, &tr->config, tr->epoch,
+        gnti_member_observe(state, &tr->own[m].config, tr->epoch,
                             by_metric ? state->valid_metric : state->valid_loss,
                             by_metric && gnti_metric_higher_is_better(tr->metric))) {
         state->best_valid_metric = state->valid_metric;
@@ -61,24 +62,38 @@ static gnt_status rank_keep_best(gnti_rank *rank, void *user)
     const gnt_trainer *tr = user;
 
     for (int32_t m = 0; m < tr->num_members; m++)
-        if (tr->live[m] && tr->members[m].best_epoch == (double)tr->epoch)
+        if (tr->own[m].is_due && tr->members[m].best_epoch == (double)tr->epoch)
             GNT_TRY(gnti_params_keep_best(rank->params, m));
 done:
     return st;
+}
+
+/* Whether some member is due. By the step's live ones: a member that stops here still counts in this epoch. */
+static bool find_due(gnt_trainer *tr)
+{
+    bool any = false;
+
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        gnti_own *own = &tr->own[m];
+
+        own->is_due =
+            tr->live[m] && (tr->epoch % tr->config.eval_every == 0 || tr->epoch >= own->config.epochs);
+        any = any || own->is_due;
+    }
+    return any;
 }
 
 gnt_status gnti_trainer_evaluate(gnt_trainer *tr, gnt_epoch_stats *stats)
 {
     gnt_status st = GNT_OK;
     const double begin = gnti_clock_seconds();
-    const bool due = tr->epoch % tr->config.eval_every == 0 || tr->epoch >= tr->config.epochs;
     bool best = false;
 
-    if (!stats->complete || !due)
+    if (!stats->complete || !find_due(tr))
         goto done;
     GNT_TRY(gnti_ranks_each(tr->ranks, rank_evaluate, tr));
     for (int32_t m = 0; m < tr->num_members; m++) {
-        if (!tr->live[m])
+        if (!tr->own[m].is_due)
             continue;
         observe_member(tr, m);
         best = best || tr->members[m].best_epoch == (double)tr->epoch;

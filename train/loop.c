@@ -21,18 +21,19 @@ bool gnti_trainer_stopping(gnt_trainer *tr)
     return atomic_load(&tr->stop) != 0 || (limit > 0.0 && gnti_clock_seconds() - tr->started >= limit);
 }
 
-int32_t gnti_trainer_num_live(const gnt_trainer *tr)
+bool gnti_trainer_trains(const gnt_trainer *tr, int32_t m)
 {
-    int32_t live = 0;
+    const gnti_own *own = &tr->own[m];
 
-    for (int32_t m = 0; m < tr->num_members; m++)
-        live += tr->members[m].live != 0.0;
-    return live;
+    return tr->members[m].live != 0.0 && own->failure == NULL && tr->epoch < own->config.epochs;
 }
 
 bool gnti_trainer_is_complete(const gnt_trainer *tr)
 {
-    return tr->epoch >= tr->config.epochs || gnti_trainer_num_live(tr) == 0;
+    for (int32_t m = 0; m < tr->num_members; m++)
+        if (gnti_trainer_trains(tr, m))
+            return false;
+    return true;
 }
 
 void gnt_trainer_request_stop(gnt_trainer *tr)
@@ -86,7 +87,8 @@ static gnt_status run_epoch(gnt_trainer *tr, gnt_epoch_stats *stats)
     const double begin = gnti_clock_seconds();
 
     GNT_TRY(gnti_ranks_each(tr->ranks, rank_epoch, &call));
-    memcpy(tr->live, tr->lead->live, (size_t)tr->num_members);
+    for (int32_t m = 0; m < tr->num_members; m++)
+        tr->live[m] = tr->lead->live[m] && !tr->lead->failed[m];
     tr->step = call.step;
     tr->position = call.position;
     stats->complete = call.ended;
@@ -103,14 +105,14 @@ done:
     return st;
 }
 
-/* Mean over the members that trained in this epoch; NaN when there is none. */
-static double mean_of(const gnt_trainer *tr, const double *values)
+/* Mean over the members that trained in this epoch, or were evaluated after it; NaN when there is none. */
+static double mean_of(const gnt_trainer *tr, const double *values, bool evaluated)
 {
     double sum = 0.0;
     int32_t count = 0;
 
     for (int32_t m = 0; m < tr->num_members; m++)
-        if (tr->live[m]) {
+        if (evaluated ? tr->own[m].is_due : tr->live[m]) {
             sum += values[m];
             count++;
         }
@@ -126,21 +128,23 @@ static void fill_stats(gnt_trainer *tr, gnt_epoch_stats *s)
     for (int32_t m = 0; m < num; m++) {
         const gnti_member *state = &tr->members[m];
 
+        const bool evaluated = s->evaluated && tr->own[m].is_due;
+
         train_loss[m] = tr->live[m] ? tr->sums[m].loss / tr->sums[m].weight : NAN;
-        valid_loss[m] = s->evaluated && tr->live[m] ? state->valid_loss : NAN;
-        valid_metric[m] = s->evaluated && tr->live[m] ? state->valid_metric : NAN;
-        train_metric[m] = s->evaluated && tr->live[m] ? state->train_metric : NAN;
+        valid_loss[m] = evaluated ? state->valid_loss : NAN;
+        valid_metric[m] = evaluated ? state->valid_metric : NAN;
+        train_metric[m] = evaluated ? state->train_metric : NAN;
+        s->num_live += tr->live[m] && state->live != 0.0;
     }
     s->epoch = tr->epoch;
     s->metric = gnti_metric_name(tr->metric);
-    s->train_loss = mean_of(tr, train_loss);
-    s->valid_loss = s->evaluated ? mean_of(tr, valid_loss) : NAN;
-    s->valid_metric = s->evaluated ? mean_of(tr, valid_metric) : NAN;
-    s->train_metric = s->evaluated ? mean_of(tr, train_metric) : NAN;
+    s->train_loss = mean_of(tr, train_loss, false);
+    s->valid_loss = s->evaluated ? mean_of(tr, valid_loss, true) : NAN;
+    s->valid_metric = s->evaluated ? mean_of(tr, valid_metric, true) : NAN;
+    s->train_metric = s->evaluated ? mean_of(tr, train_metric, true) : NAN;
     s->best_valid_metric = tr->members[0].best_valid_metric;
     s->best_epoch = (int64_t)tr->members[0].best_epoch;
     s->num_members = num;
-    s->num_live = gnti_trainer_num_live(tr);
     s->member_train_loss = train_loss;
     s->member_valid_loss = valid_loss;
     s->member_valid_metric = valid_metric;
@@ -213,6 +217,7 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
 
     if (tr == NULL || stats == NULL || tr->status != GNT_OK || gnti_trainer_is_complete(tr))
         return false;
+    GNT_TRY(gnti_trainer_check_placed(tr));
     stop = gnti_trainer_stopping(tr);
     GNT_TRY(gnti_trainer_share_flag(tr, &stop));
     if (stop)

@@ -24,7 +24,33 @@ static gnt_status make_arrays(const gnt_trainer *tr, gnti_rank *rank)
     GNT_TRY(gnti_calloc_array(&rank->stats, 4 * (int64_t)tr->num_members));
     GNT_TRY(gnti_calloc_array(&rank->bad, tr->num_members));
     GNT_TRY(gnti_calloc_array(&rank->live, tr->num_members));
+    GNT_TRY(gnti_calloc_array(&rank->failed, tr->num_members));
+    GNT_TRY(gnti_calloc_array(&rank->dropout, gnt_model_num_layers(tr->model) + 1));
+    GNT_TRY(gnti_calloc_array(&rank->decay, tr->num_rules + 1));
 done:
+    return st;
+}
+
+static gnt_status make_member_weights(const gnt_trainer *tr, gnti_rank *rank)
+{
+    gnt_status st = GNT_OK;
+    const gnti_local_data *d = rank->rows;
+    const int64_t *origin = NULL;
+    int64_t *row_of = NULL, *rows = NULL;
+
+    if (!gnti_trainer_has_member_weights(tr))
+        return GNT_OK;
+    GNT_TRY(gnti_dataset_get_origin(tr->data, &origin));
+    if (origin != NULL)
+        GNT_TRY(gnti_graph_invert(origin, tr->data->num_nodes, &row_of));
+    GNT_TRY(gnti_alloc_array(&rows, d->num_own + 1));
+    for (int64_t r = 0; r < d->num_own; r++)
+        rows[r] = row_of != NULL ? row_of[d->part->ids[r]] : d->part->ids[r];
+    GNT_TRY(gnti_trainer_make_member_weights(tr, rank->comm, rank->weight, rows, d->num_own,
+                                             &rank->member_weight));
+done:
+    gnti_free(row_of);
+    gnti_free(rows);
     return st;
 }
 
@@ -61,6 +87,7 @@ static gnt_status make_weights(gnt_trainer *tr, gnti_rank *rank)
         d->split_name != NULL ? d->split_name : "", (long long)d->num_split[GNTI_TRAIN]);
     if (rank == tr->lead)
         tr->prepared.num_train = all;
+    GNT_TRY(make_member_weights(tr, rank));
 done:
     gnti_free(counts);
     gnti_free(by_class);
@@ -134,6 +161,8 @@ static gnt_status make_part_source(const gnt_trainer *tr, gnti_rank *rank)
     const gnti_source_part_data data = { .local = rank->rows,
                                          .x = &rank->features.x,
                                          .weight = rank->weight,
+                                         .member_weight = rank->member_weight,
+                                         .num_members = tr->num_members,
                                          .num_adjs = gnt_model_num_layers(tr->model),
                                          .comm = rank->comm };
 
@@ -151,6 +180,8 @@ static gnt_status make_source(const gnt_trainer *tr, gnti_rank *rank)
                               .target = d->y.rows,
                               .num_classes = d->y.num_classes,
                               .weight = tr->prepared.weight,
+                              .member_weight = tr->member_weight,
+                              .num_members = tr->num_members,
                               .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
                               .num_nodes = split->num_nodes[GNTI_TRAIN],
                               .num_adjs = gnt_model_num_layers(tr->model) };
@@ -321,6 +352,9 @@ gnt_status gnti_trainer_make_ranks(gnt_trainer *tr, gnti_ranks *from)
     if (tr->job.partition == NULL && tr->prepared.weight == NULL)
         GNT_TRY(gnti_prepare_whole(tr->data, &tr->config, &tr->prepared));
     GNT_TRY(make_comms(tr, from));
+    if (tr->job.partition == NULL && tr->member_weight == NULL)
+        GNT_TRY(gnti_trainer_make_member_weights(tr, tr->lead->comm, tr->prepared.weight, NULL,
+                                                 tr->data->num_nodes, &tr->member_weight));
     GNT_TRY(cut_rows(tr));
     GNT_TRY(gnti_ranks_each(tr->ranks, make_rank, tr));
     if (tr->choices == NULL)

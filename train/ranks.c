@@ -152,6 +152,7 @@ static void free_rank(gnti_rank *r)
     gnti_model_features_free(&r->features);
     gnti_local_data_free(&r->rows);
     gnti_free(r->weight);
+    gnti_free(r->member_weight);
     gnti_sync_free(&r->sync);
     gnti_rank_leave_group(r);
     gnti_comm_free(&r->comm);
@@ -162,6 +163,9 @@ static void free_rank(gnti_rank *r)
     gnti_free(r->stats);
     gnti_free(r->bad);
     gnti_free(r->live);
+    gnti_free(r->failed);
+    gnti_free(r->dropout);
+    gnti_free(r->decay);
     gnti_free(r->logits);
 }
 

@@ -27,6 +27,7 @@ typedef struct gnti_rank {
     gnti_local_data *rows;        /* own rows and the part of the graph; NULL: the whole graph */
     gnti_model_features features; /* own rows as the model sees them; with rows */
     float *weight;                /* (own rows) loss weights; with rows */
+    float *member_weight;         /* (M, own rows) the members'; NULL: weight is all members' */
     gnti_dist_config dist;        /* with rows */
     gnti_trace *trace;            /* of its program, NULL: none */
     gnti_source *source;
@@ -34,11 +35,14 @@ typedef struct gnti_rank {
     gnti_program *program;
     gnti_evaluator *evaluator;
     gnt_hyper lr, corr1, corr2, clip, loss_norm;
-    double span;   /* of the newest epoch on the virtual clock, waits included; NaN: wall time */
-    bool bound;    /* the program has its first batch */
-    double *stats; /* (M, 4) of one step, of the whole job */
-    int32_t *bad;  /* (M) */
-    uint8_t *live; /* (M) as the step block wants it */
+    double span;        /* of the newest epoch on the virtual clock, waits included; NaN: wall time */
+    bool bound;         /* the program has its first batch */
+    double *stats;      /* (M, 4) of one step, of the whole job */
+    int32_t *bad;       /* (M) */
+    uint8_t *live;      /* (M) as the step block wants it */
+    uint8_t *failed;    /* (M) diverged in an earlier step of this epoch */
+    gnt_hyper *dropout; /* (layers + 1) of the input and behind each layer; id 0: none that members may set */
+    gnt_hyper *decay;   /* (rules) */
     gnti_scorer *scorer;
     float *logits;  /* (rows, classes) of one member */
     double seconds; /* of compute in the newest epoch: what balancing sees */

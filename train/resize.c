@@ -24,19 +24,21 @@ static void rest_groups(gnti_ranks *ranks, bool resting)
             (void)gnti_group_rest(gnti_ranks_at(ranks, i)->group, resting);
 }
 
-/* Lays tr->job's ranks out anew. On failure the old ranks are back. */
-static gnt_status make_new_ranks(gnt_trainer *tr, bool same_devices)
+gnt_status gnti_trainer_remake_ranks(gnt_trainer *tr, bool same_devices, const gnti_trainer_state *state)
 {
     gnt_status st = GNT_OK;
-    gnti_trainer_state state = { 0 };
+    gnti_trainer_state read = { 0 };
     gnti_ranks *old = tr->ranks;
     gnti_rank *old_lead = tr->lead;
 
-    GNT_TRY(gnti_trainer_read_state(tr, &state));
+    if (state == NULL) {
+        GNT_TRY(gnti_trainer_read_state(tr, &read));
+        state = &read;
+    }
     rest_groups(old, true);
     tr->ranks = NULL;
     GNT_TRY(gnti_trainer_make_ranks(tr, same_devices ? old : NULL));
-    GNT_TRY(gnti_trainer_write_state(tr, &state));
+    GNT_TRY(gnti_trainer_write_state(tr, state));
     GNT_TRY(gnti_trainer_count_ranks(tr)); /* last: it cannot be undone */
     gnti_ranks_free(&old);
 done:
@@ -49,7 +51,7 @@ done:
         tr->ranks = old;
         tr->lead = old_lead;
     }
-    gnti_trainer_free_state(&state);
+    gnti_trainer_free_state(&read);
     return st;
 }
 
@@ -98,7 +100,7 @@ gnt_status gnti_trainer_move(gnt_trainer *tr, gnti_device_spec *specs, int32_t n
         tr->job.place = old;
         return GNT_OK;
     }
-    GNT_TRY(make_new_ranks(tr, speeds != NULL));
+    GNT_TRY(gnti_trainer_remake_ranks(tr, speeds != NULL, NULL));
     gnti_placement_free(&old);
     if (tr->job.rates != old_rates)
         gnti_free(old_rates);

@@ -50,19 +50,27 @@ done:
 
 /* ---- state --------------------------------------------------------------------------------------------------------- */
 
-static const int shared_blocks[] = { GNTI_BLOCK_WEIGHTS, GNTI_BLOCK_BEST, GNTI_BLOCK_MOMENT1,
-                                     GNTI_BLOCK_MOMENT2 };
+const int gnti_state_blocks[GNTI_STATE_BLOCKS] = { GNTI_BLOCK_WEIGHTS, GNTI_BLOCK_BEST, GNTI_BLOCK_MOMENT1,
+                                                   GNTI_BLOCK_MOMENT2 };
+
+int gnti_trainer_num_blocks(const gnt_trainer *tr)
+{
+    return tr->config.optimizer == GNTI_TRAIN_SGD ? 3 : 4;
+}
 
 gnt_status gnti_trainer_read_state(gnt_trainer *tr, gnti_trainer_state *state)
 {
     gnt_status st = GNT_OK;
-    const int64_t floats = gnti_params_num_floats(tr->lead->params);
+    const int64_t floats = gnti_params_member_floats(tr->lead->params);
 
-    state->num_blocks = tr->config.optimizer == GNTI_TRAIN_SGD ? 3 : 4;
+    state->num_blocks = gnti_trainer_num_blocks(tr);
+    state->num_members = tr->num_members;
     state->num_floats = floats;
     for (int i = 0; i < state->num_blocks; i++) {
-        GNT_TRY(gnti_alloc_array(&state->block[i], floats + 1));
-        GNT_TRY(gnti_params_read(tr->lead->params, shared_blocks[i], state->block[i]));
+        GNT_TRY(gnti_alloc_array(&state->block[i], floats * tr->num_members + 1));
+        for (int32_t m = 0; m < tr->num_members; m++)
+            GNT_TRY(gnti_params_read_member(tr->lead->params, gnti_state_blocks[i], m,
+                                            state->block[i] + m * floats));
     }
 done:
     return st;
@@ -82,14 +90,18 @@ static gnt_status rank_write_state(gnti_rank *rank, void *user)
     const gnti_trainer_state *state = user;
 
     for (int i = 0; i < state->num_blocks; i++)
-        GNT_TRY(gnti_params_write(rank->params, shared_blocks[i], state->block[i]));
+        for (int32_t m = 0; m < state->num_members; m++)
+            GNT_TRY(gnti_params_write_member(rank->params, gnti_state_blocks[i], m,
+                                             state->block[i] + m * state->num_floats));
 done:
     return st;
 }
 
-gnt_status gnti_trainer_write_state(gnt_trainer *tr, gnti_trainer_state *state)
+gnt_status gnti_trainer_write_state(gnt_trainer *tr, const gnti_trainer_state *state)
 {
-    return gnti_ranks_each(tr->ranks, rank_write_state, state);
+    gnti_trainer_state lent = *state;
+
+    return gnti_ranks_each(tr->ranks, rank_write_state, &lent);
 }
 
 gnt_status gnti_trainer_share_state(gnt_trainer *tr)
@@ -103,7 +115,8 @@ gnt_status gnti_trainer_share_state(gnt_trainer *tr)
         return GNT_OK;
     GNT_TRY(gnti_trainer_read_state(tr, &state));
     for (int i = 0; i < state.num_blocks; i++)
-        GNT_TRY(gnti_comm_broadcast(c, 0, state.block[i], (size_t)state.num_floats * sizeof(float)));
+        GNT_TRY(gnti_comm_broadcast(c, 0, state.block[i],
+                                    (size_t)(state.num_floats * tr->num_members) * sizeof(float)));
     GNT_TRY(gnti_comm_broadcast(c, 0, at, sizeof at));
     GNT_TRY(gnti_comm_broadcast(c, 0, tr->members, (size_t)tr->num_members * sizeof *tr->members));
     GNT_TRY(gnti_comm_broadcast(c, 0, tr->sums, (size_t)tr->num_members * sizeof *tr->sums));

@@ -1,52 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The training step: recorded and planned once, then bound to a batch and run. All that changes from step to
- * step goes through hypers of the step block: learning rate per member, Adam's corrections 1 - b^t with t
- * from 1 (in double, here), the divisor of the loss. The loss is the mean over the batch's weights, over
- * columns too for BCE and squared error.
+ * step or by member goes through hypers of the step block: learning rate, dropout and decay per member, Adam's
+ * corrections 1 - b^t with t from 1 (in double, here), the divisor of the loss. The loss is the mean over the
+ * member's weights in the batch, over columns too for BCE and squared error.
  */
 #include "train/trainer_state.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static gnt_status record(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t, const gnti_decay_rule *rules,
-                         int32_t num_rules)
+static void find_hypers(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t)
+{
+    const gnt_trainer_config *c = &tr->config;
+    char name[32];
+
+    rank->lr = gnti_tape_hyper(t, "lr", c->lr);
+    rank->corr1 = gnti_tape_hyper(t, "corr1", 1.0);
+    rank->corr2 = gnti_tape_hyper(t, "corr2", 1.0);
+    rank->loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0);
+    rank->clip = c->clip > 0.0 ? gnti_tape_hyper(t, "clip", c->clip) : (gnt_hyper){ 0 };
+    for (int32_t i = 0; i < tr->num_rules; i++) {
+        snprintf(name, sizeof name, "decay.%d", (int)i);
+        rank->decay[i] = gnti_tape_hyper(t, name, 0.0);
+    }
+    for (int32_t l = 0; l <= gnt_model_num_layers(tr->model); l++)
+        rank->dropout[l] = gnti_model_dropout(tr->model, l);
+}
+
+static void record(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t)
 {
     gnti_inputs in;
     gnt_var logits, loss;
     const gnt_trainer_config *c = &tr->config;
     const bool sgd = c->optimizer == GNTI_TRAIN_SGD;
-    const gnti_loss_config loss_config = { .kind = tr->loss_kind };
+    const gnti_loss_config loss_config = { .kind = tr->loss_kind,
+                                           .weight_per_member = gnti_trainer_has_member_weights(tr) };
     const gnti_update_config update = { .kind = gnti_config_optimizer(c),
                                         .nesterov = c->nesterov,
                                         .clip = c->clip > 0.0,
                                         .beta1 = sgd ? c->momentum : c->beta1,
                                         .beta2 = c->beta2,
                                         .eps = c->eps,
-                                        .rules = rules,
-                                        .num_rules = num_rules };
+                                        .rules = tr->own[0].rules,
+                                        .num_rules = tr->num_rules };
 
     gnti_record_inputs(t, tr->model, gnti_source_is_square(rank->source),
                        gnti_rank_features(tr, rank)->sparse != NULL, &in);
     logits = gnt_model_record(tr->model, t, in.adj, in.x);
     loss = gnti_record_loss(t, logits, &loss_config);
     gnti_record_update(t, loss, &update);
-    rank->lr = gnti_tape_hyper(t, "lr", c->lr);
-    rank->corr1 = gnti_tape_hyper(t, "corr1", 1.0);
-    rank->corr2 = gnti_tape_hyper(t, "corr2", 1.0);
-    rank->loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0);
-    rank->clip = c->clip > 0.0 ? gnti_tape_hyper(t, "clip", c->clip) : (gnt_hyper){ 0 };
-    return GNT_OK;
+    find_hypers(tr, rank, t);
+}
+
+/* Hypers of a member that no step changes. */
+static gnt_status set_fixed_hypers(const gnt_trainer *tr, gnti_rank *rank, int32_t m)
+{
+    gnt_status st = GNT_OK;
+    const gnti_own *own = &tr->own[m];
+
+    if (rank->clip.id != 0)
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->clip, m, (float)tr->config.clip));
+    for (int32_t i = 0; i < tr->num_rules; i++)
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->decay[i], m, (float)own->rules[i].value));
+    for (int32_t l = 0; l <= gnt_model_num_layers(tr->model); l++)
+        if (rank->dropout[l].id != 0)
+            GNT_TRY(gnti_program_set_hyper(rank->program, rank->dropout[l], m,
+                                           (float)(l == 0 ? own->input_dropout : own->dropout)));
+done:
+    return st;
 }
 
 gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
     gnt_tape *t = NULL;
-    gnti_decay_rule *rules = NULL;
-    int32_t num_rules = 0;
     const gnti_plan_config plan = { .dist = rank->rows != NULL ? &rank->dist : NULL,
                                     .disabled_passes = tr->disabled_passes,
                                     .row_capacity = gnti_source_max_rows(rank->source),
@@ -57,22 +87,27 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
                                     .max_arcs = gnti_source_max_arcs(rank->source),
                                     .choices = tr->choices };
 
-    GNT_TRY(gnti_decay_parse(tr->config.weight_decay, tr->config.optimizer == GNTI_TRAIN_ADAMW,
-                             gnt_model_num_layers(tr->model), &rules, &num_rules));
     GNT_TRY(gnti_tape_create(tr->ctx, tr->num_members, true, &t));
-    GNT_TRY(record(tr, rank, t, rules, num_rules));
+    record(tr, rank, t); /* planning tells of a failure */
     GNT_TRY(gnti_plan_program(t, tr->model, &plan, rank->device, rank->params, &rank->program));
     gnti_program_set_clock(rank->program, rank->clock);
-    if (rank->clip.id != 0)
-        for (int32_t m = 0; m < tr->num_members; m++)
-            GNT_TRY(gnti_program_set_hyper(rank->program, rank->clip, m, (float)tr->config.clip));
+    for (int32_t m = 0; m < tr->num_members; m++)
+        GNT_TRY(set_fixed_hypers(tr, rank, m));
 done:
     gnti_tape_free(&t);
-    gnti_free(rules);
     return st;
 }
 
-static gnt_status set_hypers(const gnt_trainer *tr, gnti_rank *rank, double weight_sum, int64_t step)
+/* A member of which no row counts in the batch has a loss of 0 there. */
+static double loss_norm(const gnti_source_batch *batch, int32_t m, double columns)
+{
+    const double sum = batch->member_sums != NULL ? batch->member_sums[m] : batch->weight_sum;
+
+    return sum > 0.0 ? 1.0 / (sum * columns) : 0.0;
+}
+
+static gnt_status set_hypers(const gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch,
+                             int64_t step)
 {
     gnt_status st = GNT_OK;
     const gnt_trainer_config *c = &tr->config;
@@ -80,21 +115,21 @@ static gnt_status set_hypers(const gnt_trainer *tr, gnti_rank *rank, double weig
     const double columns = tr->loss_kind == GNT_LOSS_SOFTMAX ? 1.0 : (double)tr->data->y.num_classes;
 
     for (int32_t m = 0; m < tr->num_members; m++) {
-        const double lr = gnti_schedule_lr(c, &tr->members[m], tr->epoch);
+        const double lr = gnti_schedule_lr(&tr->own[m].config, &tr->members[m], tr->epoch);
 
         GNT_TRY(gnti_program_set_hyper(rank->program, rank->lr, m, (float)lr));
         GNT_TRY(gnti_program_set_hyper(rank->program, rank->corr1, m, (float)(1.0 - pow(c->beta1, t))));
         GNT_TRY(gnti_program_set_hyper(rank->program, rank->corr2, m, (float)(1.0 - pow(c->beta2, t))));
         GNT_TRY(
-            gnti_program_set_hyper(rank->program, rank->loss_norm, m, (float)(1.0 / (weight_sum * columns))));
-        rank->live[m] = tr->members[m].live != 0.0;
+            gnti_program_set_hyper(rank->program, rank->loss_norm, m, (float)loss_norm(batch, m, columns)));
+        rank->live[m] = gnti_trainer_trains(tr, m) && !rank->failed[m];
     }
 done:
     return st;
 }
 
 /* The error of member m: where it happened, what is no number, and what there is to go back to. */
-static gnt_status diverged(const gnt_trainer *tr, const gnti_rank *rank, int32_t m, double loss)
+static gnt_status tell_divergence(const gnt_trainer *tr, const gnti_rank *rank, int32_t m, double loss)
 {
     char kept[160] = "";
     const bool by_gradient = rank->bad[m] != 0;
@@ -108,11 +143,29 @@ static gnt_status diverged(const gnt_trainer *tr, const gnti_rank *rank, int32_t
         (long long)tr->epoch + 1, (int)m, (unsigned long long)tr->seeds[m],
         by_gradient ? "the gradient of" : "the",
         by_gradient ? gnti_program_bad_name(rank->program, rank->bad[m]) : "loss", loss,
-        gnti_schedule_lr(&tr->config, &tr->members[m], tr->epoch), kept);
+        gnti_schedule_lr(&tr->own[m].config, &tr->members[m], tr->epoch), kept);
 }
 
-/* Every rank has the sums of the whole job; a loss or gradient that is no number ends the run. The first rank adds them to
- * the epoch's. */
+/* The end of the run, or of this member alone where others train on. All ranks see the same and do the same; the first one
+ * keeps the text. */
+static gnt_status diverged(gnt_trainer *tr, gnti_rank *rank, int32_t m, double loss)
+{
+    gnt_status st = tell_divergence(tr, rank, m, loss), kept = GNT_OK;
+
+    rank->failed[m] = 1;
+    if (rank == tr->lead && tr->own[m].failure == NULL)
+        kept = gnti_strdup(&tr->own[m].failure, gnt_last_error());
+    if (!tr->isolates || tr->num_members == 1)
+        return st;
+    if (rank == tr->lead && kept == GNT_OK)
+        gnti_log(GNT_LOG_WARN, "train", "%s", gnt_last_error());
+    if (kept == GNT_OK)
+        gnt_clear_error();
+    return kept;
+}
+
+/* Every rank has the sums of the whole job; a loss or gradient that is no number ends the member. The first rank adds them
+ * to the epoch's. */
 static gnt_status take_stats(gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
@@ -126,7 +179,7 @@ static gnt_status take_stats(gnt_trainer *tr, gnti_rank *rank)
             continue;
         if (!isfinite(loss) || rank->bad[m] != 0)
             GNT_TRY(diverged(tr, rank, m, loss / rank->stats[4 * m + 1]));
-        if (rank != tr->lead)
+        if (rank != tr->lead || rank->failed[m])
             continue;
         tr->sums[m].loss += loss;
         tr->sums[m].weight += rank->stats[4 * m + 1];
@@ -143,7 +196,7 @@ gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_ba
     if (!batch->same || !rank->bound)
         GNT_TRY(gnti_program_bind(rank->program, &batch->bind));
     rank->bound = true;
-    GNT_TRY(set_hypers(tr, rank, batch->weight_sum, step));
+    GNT_TRY(set_hypers(tr, rank, batch, step));
     GNT_TRY(gnti_sync_begin(rank->sync, step));
     GNT_TRY(gnti_program_run(rank->program, &what));
     GNT_TRY(take_stats(tr, rank));

@@ -34,7 +34,6 @@ static gnt_status alloc_arrays(gnt_trainer *tr)
     gnt_status st = GNT_OK;
     const int64_t num = tr->num_members, classes = tr->data->y.num_classes;
 
-    GNT_TRY(gnti_alloc_array(&tr->seeds, num));
     GNT_TRY(gnti_calloc_array(&tr->live, num));
     GNT_TRY(gnti_alloc_array(&tr->members, num));
     GNT_TRY(gnti_calloc_array(&tr->sums, num));
@@ -45,7 +44,6 @@ static gnt_status alloc_arrays(gnt_trainer *tr)
         GNT_TRY(gnti_calloc_array(&tr->confusion, num * classes * classes));
     GNT_TRY(gnti_alloc_array(&tr->seconds, GNTI_TRAIN_SECONDS_KEPT));
     for (int32_t m = 0; m < tr->num_members; m++) {
-        tr->seeds[m] = (uint64_t)(tr->config.seed + m);
         gnti_member_init(&tr->members[m]);
         tr->test_metric[m] = tr->test_loss[m] = NAN;
     }
@@ -119,15 +117,14 @@ done:
     return st;
 }
 
-gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const gnt_trainer_config *config,
-                              gnt_trainer **out)
+gnt_status gnti_trainer_create_from(gnt_model *model, const gnt_dataset *data,
+                                    const gnt_trainer_config *config, const gnti_member_options *members,
+                                    int32_t num, gnt_trainer **out)
 {
     gnt_status st = GNT_OK;
     gnt_trainer *tr = NULL;
     gnti_checkpoint *found = NULL;
 
-    GNT_CHECK(model != NULL && data != NULL && out != NULL, GNT_ERR_ARG,
-              "model, dataset and out must not be NULL");
     GNT_TRY(gnti_calloc_array(&tr, 1));
     tr->model = model;
     tr->data = data;
@@ -136,13 +133,14 @@ gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data, const g
     tr->started = gnti_clock_seconds();
     tr->saved_epoch = tr->saved_step = -1;
     GNT_TRY(gnti_config_copy(config, &tr->config));
-    tr->num_members = (int32_t)tr->config.seeds;
+    tr->isolates = members != NULL;
     GNT_TRY(check_determinism(tr));
     GNT_TRY(gnti_passes_parse(tr->config.no_pass, &tr->disabled_passes));
     GNT_TRY(gnti_check_fit(model, data, true));
     GNT_TRY(gnti_config_loss(&tr->config, data->y.kind, &tr->loss_kind));
     GNT_TRY(gnti_metric_resolve((gnti_metric)tr->config.metric, data->y.kind, &tr->metric));
     GNT_TRY(gnti_prepare(data, &tr->config, &tr->prepared));
+    GNT_TRY(gnti_trainer_set_members(tr, members, members != NULL ? num : (int32_t)tr->config.seeds));
     GNT_TRY(alloc_arrays(tr));
     GNT_TRY(gnti_job_open(tr->ctx, &tr->config, &tr->job));
     if (gnti_trainer_is_root(tr))
@@ -184,9 +182,9 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr->rank_work);
     gnti_run_free(&tr->run);
     gnti_prepared_free(&tr->prepared);
+    gnti_trainer_free_members(tr);
     gnti_config_free(&tr->config);
     gnti_free(tr->choices);
-    gnti_free(tr->seeds);
     gnti_free(tr->live);
     gnti_free(tr->members);
     gnti_free(tr->sums);

@@ -9,6 +9,7 @@
 
 #include "train/drift.h"
 #include "train/job.h"
+#include "train/member.h"
 #include "train/prepare.h"
 #include "train/ranks.h"
 #include "train/schedule.h"
@@ -26,6 +27,18 @@ typedef struct gnti_epoch_sums {
     double loss, weight;
 } gnti_epoch_sums;
 
+/* What a member has of its own; its seed is in gnt_trainer.seeds too, where programs read it. */
+typedef struct gnti_own {
+    gnt_trainer_config config; /* the trainer's, as a lone run of the member would have it */
+    double dropout, input_dropout;
+    float *weight;          /* (N) owned; NULL: 1 */
+    char weight_sha256[65]; /* of weight; "" without */
+    gnti_decay_rule *rules; /* (num_rules of the trainer) */
+    char *failure;          /* what ended its training; NULL: nothing has */
+    bool is_placed;         /* its state was put */
+    bool is_due;            /* it is evaluated after this epoch */
+} gnti_own;
+
 struct gnt_trainer {
     gnt_context *ctx;
     gnti_objects *objects;   /* counts of its context */
@@ -36,6 +49,11 @@ struct gnt_trainer {
     gnti_metric metric;
     gnt_loss_kind loss_kind;
     int32_t num_members;
+    gnti_own *own;     /* (M) */
+    int32_t num_rules; /* of weight decay, of each member */
+    bool isolates;     /* a member that diverges ends alone, when there are others */
+    float *
+        member_weight; /* (M, N) loss weights; NULL: all members have those of prepared, or ranks have their own rows' */
     uint32_t disabled_passes;
 
     gnti_job job;
@@ -75,6 +93,12 @@ struct gnt_trainer {
     atomic_int stop; /* set from signal handlers too */
 };
 
+/* trainer.c: what both ways to make a trainer share; members NULL: config->seeds of them, which end together when one
+ * diverges. */
+gnt_status gnti_trainer_create_from(gnt_model *model, const gnt_dataset *data,
+                                    const gnt_trainer_config *config, const gnti_member_options *members,
+                                    int32_t num, gnt_trainer **out);
+
 /* step.c: of one rank, on its thread */
 gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank);
 gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step);
@@ -84,6 +108,20 @@ gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_ba
 gnt_status gnti_trainer_make_ranks(gnt_trainer *tr, gnti_ranks *from);
 /* What a rank binds as x. */
 const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *rank);
+
+/* member.c: own settings of all members, in the place of those that were there. */
+gnt_status gnti_trainer_set_members(gnt_trainer *tr, const gnti_member_options *members, int32_t num);
+void gnti_trainer_free_members(gnt_trainer *tr);
+bool gnti_trainer_has_member_weights(const gnt_trainer *tr);
+/* Whether the member's next epoch is still to come. */
+bool gnti_trainer_trains(const gnt_trainer *tr, int32_t member);
+/* The loss weights of some rows, of all members (M, num_rows), from those that they share; rows NULL: row i is node i of the
+ * dataset. ERR_USAGE names a member for which no training node of the job counts. *out stays NULL when all have the shared ones. */
+gnt_status gnti_trainer_make_member_weights(const gnt_trainer *tr, gnti_comm *comm, const float *shared,
+                                            const int64_t *rows, int64_t num_rows, float **out);
+
+/* member_state.c: ERR_STATE while some members stand where others do not. */
+gnt_status gnti_trainer_check_placed(const gnt_trainer *tr);
 
 /* evaluation.c: validation values of the epoch just done; best weights, early stop. Then, once, test values.
  */
@@ -97,16 +135,23 @@ gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag); /* whethe
 gnt_status
 gnti_trainer_share_state(gnt_trainer *tr); /* progress and weights of the root's first rank, to all ranks */
 
-/* Weights, best weights and moments in host memory; written to every rank of the process. */
+/* Weights, best weights and moments of all members in host memory; written to every rank of the process. */
 enum { GNTI_STATE_BLOCKS = 4 };
 typedef struct gnti_trainer_state {
     int num_blocks;
-    int64_t num_floats;
-    float *block[GNTI_STATE_BLOCKS];
+    int32_t num_members;
+    int64_t num_floats;              /* of a member */
+    float *block[GNTI_STATE_BLOCKS]; /* (num_members, num_floats) */
 } gnti_trainer_state;
+int gnti_trainer_num_blocks(const gnt_trainer *tr);
+extern const int gnti_state_blocks[GNTI_STATE_BLOCKS]; /* GNTI_BLOCK_* of each */
 gnt_status gnti_trainer_read_state(gnt_trainer *tr, gnti_trainer_state *state);
-gnt_status gnti_trainer_write_state(gnt_trainer *tr, gnti_trainer_state *state);
+gnt_status gnti_trainer_write_state(gnt_trainer *tr, const gnti_trainer_state *state);
 void gnti_trainer_free_state(gnti_trainer_state *state);
+
+/* resize.c: the ranks made anew, with the state of their members; on failure the old ones are back. state: of the members that
+ * the trainer has now, NULL: it is read. */
+gnt_status gnti_trainer_remake_ranks(gnt_trainer *tr, bool same_devices, const gnti_trainer_state *state);
 
 /* resize.c: the run goes on on these devices (taken over, whatever comes). speeds: measured ones of the same
  * devices, NULL: other devices, of equal speeds until they are measured. On failure the trainer is as before. */
@@ -131,7 +176,6 @@ gnt_status gnti_trace_check(const char *path);
 
 /* loop.c */
 bool gnti_trainer_stopping(gnt_trainer *tr);
-int32_t gnti_trainer_num_live(const gnt_trainer *tr);
 bool gnti_trainer_is_complete(const gnt_trainer *tr);
 
 /* checkpoint.c */
