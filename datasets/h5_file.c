@@ -75,25 +75,6 @@ void gnti_h5_leave(void)
         pthread_mutex_unlock(&g_lock);
 }
 
-static herr_t fork_inside(hid_t list, const char *name, void *child)
-{
-    (void)list;
-    (void)name;
-    *(pid_t *)child = fork();
-    return 1; /* no further property */
-}
-
-/* From a callback of the library, so that its own lock is this thread's too, should the caller's program use HDF5. */
-pid_t gnti_h5_fork(void)
-{
-    pid_t child = -1;
-
-    gnti_h5_enter();
-    H5Piterate(H5P_FILE_ACCESS, NULL, fork_inside, &child);
-    gnti_h5_leave(); /* parent and child: to each its own lock */
-    return child;
-}
-
 void gnti_h5_drop(hid_t id)
 {
     if (id > 0)

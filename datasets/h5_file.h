@@ -47,7 +47,9 @@ gnt_status gnti_h5_open(const char *path,
                         gnti_h5 **out); /* h5_probe.c: a child process tries the file first */
 gnt_status gnti_h5_open_unfenced(const char *path,
                                  gnti_h5 **out); /* for files that cannot be damaged, and for it */
-/* fork() while no other thread is in the library. The child must not log (gnti_log_end). */
+/* fork() while no other thread is in the library. A thread of the caller's that was just asking for the library's own lock leaves it
+ * closed in the child, which then never comes out: such a child is ended and another one made. -1: none could be made. The child
+ * must not log (gnti_log_end). */
 pid_t gnti_h5_fork(void);
 
 /* A new file that appears under `path` at commit only. commit keeps an old file as `previous` unless NULL; it

@@ -25,7 +25,7 @@ def options(f, kind, hidden, members):
 def shared_bytes(f, data, kind, hidden):
     """Of graph and features, which members share."""
     told = json.loads(f.gnntrain("estimate", data, *options(f, kind, hidden, 1), "--json").stdout)
-    return told["parts"]["graph"] + told["parts"]["features"]
+    return told["parts"]["graph_bytes"] + told["parts"]["features_bytes"]
 
 
 def compare(f, kind, hidden, goal, peers):
