@@ -67,7 +67,7 @@ void gnti_spec_free(gnti_spec **spec);
 /* The keys of the top level but train, vary: for help and documentation. */
 const gnt_option *gnti_spec_table(void);
 /* "independent", "mean", ...: the present word of a key of the table; "" for a key without words. */
-const char *gnti_spec_word(const gnti_spec *spec, const char *key);
+const char *gnti_spec_word(const gnti_spec *spec, const char *key, char out[32]);
 
 /* The loss weights that its fold and bag stand for: (N), NULL when all count once; to be freed. A function of seeds and node ids alone. */
 gnt_status gnti_spec_member_weights(const gnti_spec_member *member, const gnt_dataset *data, float **out);
