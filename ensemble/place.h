@@ -70,16 +70,16 @@ typedef struct gnti_place_plan {
     int32_t *device;
     double *share; /* (as device) of the speed that it has alone there: 1 alone, less beside others */
     int32_t *lane; /* (as device) steps of one lane take turns in one piece of scratch memory */
-    double finish; /* predicted, seconds from now; INFINITY when some task cannot run at all */
+    double finish; /* predicted, seconds from now; INFINITY without any device */
 } gnti_place_plan;
 
-/* ERR_NOMEM when a task fits no set of devices that are present: names the task, its bytes and the largest device. Tasks that wait for a
- * free device have an empty list. plan is zeroed before use, to be freed. */
+/* ERR_NOMEM when a task fits no set of devices that are present, or can run on none of their types: names the task, its bytes and the
+ * largest device. Without any device all wait. Tasks that wait for a free device have an empty list. plan is zeroed before use, to be
+ * freed. */
 gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan);
 void gnti_place_plan_free(gnti_place_plan *plan);
 
-/* Whether there is a set of present devices that holds it and where it can run; false for a task that has to be given up (or has
- * to wait for a device of another type). */
+/* Whether there is a set of present devices that holds it and where it can run: what ERR_NOMEM says no to. */
 bool gnti_place_fits(const gnti_place_input *in, int32_t task);
 
 /* Speed in epochs a second of a task on these devices, alone; 0 where it cannot run. The slowest of a gang does not set the pace: parts
