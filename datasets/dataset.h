@@ -181,4 +181,8 @@ gnt_status gnti_dataset_subgraph(const gnt_dataset *data, const int64_t *nodes, 
                                  gnt_dataset **out);
 gnt_status gnti_dataset_permute(const gnt_dataset *data, const int64_t *rank, gnt_dataset **out);
 
+/* A copy without the arcs whose keep_arc (num_arcs) is 0 and with 0 in the columns whose keep_column (width) is 0; NULL: all stay. */
+gnt_status gnti_dataset_thin(const gnt_dataset *data, const uint8_t *keep_arc, const uint8_t *keep_column,
+                             gnt_dataset **out);
+
 #endif
