@@ -26,27 +26,6 @@ const gnt_option *gntx_predict_option_table(void)
 }
 
 enum { WHAT_CLASSES, WHAT_PROBABILITIES, WHAT_EMBEDDINGS };
-enum { FORMAT_NONE, FORMAT_CSV, FORMAT_NPY, FORMAT_H5 };
-
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-static gnt_status find_format(const char *path, int *out)
-{
-    gnt_status st = GNT_OK;
-
-    *out = ends_with(path, ".csv")   ? FORMAT_CSV
-           : ends_with(path, ".npy") ? FORMAT_NPY
-           : ends_with(path, ".h5")  ? FORMAT_H5
-                                     : FORMAT_NONE;
-    GNT_CHECK(*out != FORMAT_NONE, GNT_ERR_USAGE, "'%s' ends with none of .csv, .npy, .h5", path);
-done:
-    return st;
-}
 
 /* The node of each output row when /nodes/origin says that rows were moved; NULL else. */
 static gnt_status find_order(const gnt_dataset *data, int64_t **out)
@@ -168,16 +147,9 @@ done:
     return st;
 }
 
-static gnt_status write_table(const gnti_predict_table *table, int format, const char *path)
-{
-    return format == FORMAT_CSV   ? gnti_predict_write_csv(table, path)
-           : format == FORMAT_NPY ? gnti_predict_write_npy(table, path)
-                                  : gnti_predict_write_h5(table, path);
-}
-
 /* Everything behind the opened run: values, table, file, report. */
 static gnt_status predict(const gnti_trained *t, const gntx_predict_options *options, const char *path,
-                          int format, gnti_json **report)
+                          gnti_json **report)
 {
     gnt_status st = GNT_OK;
     const bool hidden = options->what == WHAT_EMBEDDINGS, likely = options->what == WHAT_PROBABILITIES;
@@ -214,7 +186,7 @@ static gnt_status predict(const gnti_trained *t, const gntx_predict_options *opt
                                         : likely ? "probability"
                                                  : "prediction" };
     GNT_TRY(make_report(t, &table, path, end - first, report));
-    GNT_TRY(write_table(&table, format, path));
+    GNT_TRY(gnti_predict_write(&table, path));
 done:
     gnti_free(classes);
     gnti_free(values);
@@ -229,7 +201,6 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
     gnt_status st = GNT_OK;
     gnti_trained t = { 0 };
     gnti_json *o = NULL;
-    int format = FORMAT_NONE;
     const gntx_predict_options standard = { .what = WHAT_CLASSES, .seed = -1 };
 
     GNT_CHECK(ctx != NULL && out_path != NULL && report != NULL, GNT_ERR_ARG,
@@ -237,10 +208,10 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
     options = options != NULL ? options : &standard;
     GNT_CHECK(options->what >= WHAT_CLASSES && options->what <= WHAT_EMBEDDINGS, GNT_ERR_ARG,
               "kind %d of predictions is unknown", (int)options->what);
-    GNT_TRY(find_format(out_path, &format));
+    GNT_TRY(gnti_predict_check_name(out_path));
     GNT_TRY(gnti_trained_open(ctx, run, options->data, options->what == WHAT_EMBEDDINGS, &t));
     GNT_TRY(gntx_check_output(out_path, (const char *const[]){ t.cp->path, t.data->path }, 2));
-    GNT_TRY(predict(&t, options, out_path, format, &o));
+    GNT_TRY(predict(&t, options, out_path, &o));
     *report = (gntx_json *)o;
     o = NULL;
 done:

@@ -21,4 +21,8 @@ gnt_status gnti_predict_write_npy(const gnti_predict_table *t,
                                   const char *path); /* ids beside it, PATH.ids.txt */
 gnt_status gnti_predict_write_h5(const gnti_predict_table *t, const char *path);
 
+/* The one of them that the path's suffix asks for; ERR_USAGE when it asks for none. check_name says so before anything is computed. */
+gnt_status gnti_predict_write(const gnti_predict_table *t, const char *path);
+gnt_status gnti_predict_check_name(const char *path);
+
 #endif

@@ -248,3 +248,38 @@ done:
     gnti_h5_close(&file);
     return st;
 }
+
+/* ---- by suffix ---- */
+
+typedef gnt_status (*writer)(const gnti_predict_table *t, const char *path);
+
+static writer find_writer(const char *path)
+{
+    const char *suffix = strrchr(path, '.');
+
+    if (suffix == NULL)
+        return NULL;
+    return strcmp(suffix, ".csv") == 0   ? gnti_predict_write_csv
+           : strcmp(suffix, ".npy") == 0 ? gnti_predict_write_npy
+           : strcmp(suffix, ".h5") == 0  ? gnti_predict_write_h5
+                                         : NULL;
+}
+
+gnt_status gnti_predict_check_name(const char *path)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(find_writer(path) != NULL, GNT_ERR_USAGE, "'%s' ends with none of .csv, .npy, .h5", path);
+done:
+    return st;
+}
+
+gnt_status gnti_predict_write(const gnti_predict_table *t, const char *path)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_predict_check_name(path));
+    GNT_TRY(find_writer(path)(t, path));
+done:
+    return st;
+}
