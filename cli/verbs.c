@@ -18,6 +18,7 @@
     X(export)        \
     X(explain)       \
     X(plot)          \
+    X(simulate)      \
     X(devices)       \
     X(doctor)        \
     X(bench)

@@ -66,8 +66,8 @@ typedef struct gnti_manager_config {
     int32_t retries; /* of a failed task */
     double watts, resize_gain;
     double round_seconds; /* of max-min and least-service; 0: 360 */
-    double
-        patience; /* seconds that a task which fits nothing that is left waits for a device before it is given up */
+    bool check;           /* the rules of each plan (gnti_place_check) */
+    double patience; /* seconds that a task which fits nothing waits for a device before it is given up */
 } gnti_manager_config;
 
 enum {

@@ -194,6 +194,8 @@ gnt_status gnti_manager_plan(gnti_manager *m)
 
     compact(m);
     GNT_TRY(ask(m, &in, &plan));
+    if (m->config.check && in.num_tasks > 0)
+        GNT_TRY(gnti_place_check(&in, &plan));
     GNT_TRY(find_differences(m, &in, &plan));
     GNT_TRY(end_patience(m));
     m->facts.num_plans++;

@@ -310,5 +310,6 @@ void gnti_managed_sit(gnti_manager *m, gnti_managed_task *t, double left_at, dou
     t->answered = t->generation;
     m->num_moving--;
     t->seated_since = t->running ? sat_at : left_at;
-    t->boundary_at = t->serviced_at = sat_at;
+    t->serviced_at = sat_at;
+    t->boundary_at = same ? t->boundary_at : sat_at; /* other shares: the epoch goes on */
 }

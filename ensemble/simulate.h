@@ -13,11 +13,14 @@
 typedef struct gnti_simulation {
     const char *inventory, *trace; /* files */
     int32_t policy;                /* -1: what the inventory says */
+    int32_t moves;                 /* -1: what the inventory says, 0: resize, 1: restart */
     uint64_t seed;
     const char *events; /* a JSONL file of all events and actions, NULL: none */
-    bool check;         /* invariants after each event */
+    const char *chart;  /* an SVG file: tasks on devices over time, NULL: none */
+    bool check;         /* invariants after each event, rules of each plan */
 } gnti_simulation;
 
+/* The facts: docs/ensembles.md lists them. */
 gnt_status gnti_simulate(const gnti_simulation *s, gnti_json **out);
 
 #endif

@@ -62,7 +62,7 @@ GNT_API gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, gntx_
 
 /* The manager over devices that do not exist: what ensemble/simulate.h says. */
 typedef struct gntx_simulate_options {
-    int32_t policy; /* as-written, then the policies */
+    int32_t policy, moves; /* 0: as written, then the words */
     int64_t seed;
     char *events, *chart; /* JSONL, SVG; NULL or "": none */
     bool check;           /* invariants after each event */
