@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual page, gnntrain(1), from the tables of the verbs. Text is escaped for troff: backslashes, dashes of options,
- * and lines that would begin with a control character.
+ * and lines that would begin with a control character; lists of words may be broken between two.
  */
 #include "cli/cli.h"
 
@@ -16,6 +16,8 @@ static void put_text(const char *text)
             printf("\\e");
         else if (*text == '-')
             printf("\\-");
+        else if (*text == '|')
+            printf("|\\:"); /* a line may end here */
         else
             putchar(*text);
     }
