@@ -43,7 +43,7 @@ gnt_status gnti_checkpoint_save(gnt_trainer *tr)
     GNT_TRY(gnti_checkpoint_shape(tr->lead->params, tr->num_members, -1, &cp));
     GNT_TRY(take_arrays(cp, tr));
     GNT_TRY(gnti_checkpoint_make_meta(tr, -1, &cp->meta));
-    GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
+    GNT_TRY(gnti_checkpoint_make_card(tr, -1, cp->meta, &card));
     GNT_TRY(gnti_checkpoint_write(cp, card, gnti_run_checkpoint(tr->run),
                                   tr->newest_is_damaged ? NULL : gnti_run_previous_checkpoint(tr->run)));
     tr->newest_is_damaged = false;
@@ -55,56 +55,58 @@ done:
     return st;
 }
 
-gnt_status gnti_checkpoint_save_best(gnt_trainer *tr, int32_t member)
+gnt_status gnti_checkpoint_save_best(gnt_trainer *tr, int32_t member, const char *path)
 {
     gnt_status st = GNT_OK;
     gnti_checkpoint *cp = NULL;
     gnti_json *card = NULL;
-    char *path = NULL;
+    const int block = tr->members[member].best_epoch > 0.0 ? GNTI_BLOCK_BEST : GNTI_BLOCK_WEIGHTS;
 
-    GNT_TRY(gnti_run_join(tr->run, member, "best.h5", &path));
     GNT_TRY(gnti_checkpoint_shape(tr->lead->params, tr->num_members, member, &cp));
-    GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, member, GNTI_BLOCK_BEST, GNTI_CP_WEIGHTS));
+    GNT_TRY(gnti_checkpoint_take_block(cp, tr->lead->params, member, block, GNTI_CP_WEIGHTS));
     GNT_TRY(gnti_checkpoint_make_meta(tr, member, &cp->meta));
-    GNT_TRY(gnti_checkpoint_make_card(tr, cp->meta, &card));
+    GNT_TRY(gnti_checkpoint_make_card(tr, member, cp->meta, &card));
     GNT_TRY(gnti_checkpoint_write(cp, card, path, NULL));
 done:
     gnti_json_free(&card);
     gnti_checkpoint_free(&cp);
-    gnti_free(path);
     return st;
 }
 
-/* Tells of a checkpoint that cannot be used; the error is forgotten if another one can. */
-static void report_damage(gnt_trainer *tr, const char *path, const char *next)
+gnt_status gnti_checkpoint_newest(const char *path, const char *previous, gnti_checkpoint **found,
+                                  bool *damaged)
 {
-    gnti_log(GNT_LOG_WARN, "train", "checkpoint '%s' is damaged (%s), %s", path, gnt_last_error(), next);
-    (void)gnti_run_log(tr->run, "checkpoint '%s' is damaged (%s), %s", path, gnt_last_error(), next);
+    gnt_status st = GNT_OK;
+    const bool has = gnti_file_exists(path), has_previous = gnti_file_exists(previous);
+
+    *damaged = false;
+    if (has) {
+        st = gnti_checkpoint_open(path, found);
+        *damaged = st == GNT_ERR_FORMAT;
+        if (*damaged && has_previous) {
+            gnti_log(GNT_LOG_WARN, "train", "checkpoint '%s' is damaged (%s), the previous one is taken",
+                     path, gnt_last_error());
+            gnt_clear_error();
+        } else {
+            if (*damaged)
+                gnti_error_prefix("there is no previous checkpoint either, --resume never starts anew: ");
+            return st;
+        }
+    }
+    return has_previous ? gnti_checkpoint_open(previous, found) : GNT_OK;
 }
 
 gnt_status gnti_checkpoint_find(gnt_trainer *tr, gnti_checkpoint **found)
 {
     gnt_status st = GNT_OK;
     gnti_checkpoint *cp = NULL;
-    const char *path = gnti_run_checkpoint(tr->run), *previous = gnti_run_previous_checkpoint(tr->run);
-    const bool has = gnti_file_exists(path), has_previous = gnti_file_exists(previous);
+    const char *path = gnti_run_checkpoint(tr->run);
 
-    if (has) {
-        st = gnti_checkpoint_open(path, &cp);
-        if (st == GNT_ERR_FORMAT && has_previous) {
-            report_damage(tr, path, "the previous one is taken");
-            tr->newest_is_damaged = true;
-        } else if (st == GNT_ERR_FORMAT) {
-            gnti_error_prefix("there is no previous checkpoint either, --resume never starts anew: ");
-            goto done;
-        }
-    }
-    if (cp == NULL && has_previous && (!has || st == GNT_ERR_FORMAT))
-        GNT_TRY(gnti_checkpoint_open(previous, &cp));
-    else if (st != GNT_OK)
-        goto done;
+    GNT_TRY(gnti_checkpoint_newest(path, gnti_run_previous_checkpoint(tr->run), &cp, &tr->newest_is_damaged));
+    if (tr->newest_is_damaged)
+        (void)gnti_run_log(tr->run, "checkpoint '%s' is damaged, the previous one is taken", path);
     if (cp != NULL)
-        GNT_TRY(gnti_checkpoint_compare(cp, tr));
+        GNT_TRY(gnti_checkpoint_compare(cp, tr, -1));
     *found = cp;
     cp = NULL;
 done:
@@ -125,7 +127,7 @@ gnt_status gnti_checkpoint_find_at(gnt_trainer *tr, const char *path, gnti_check
               path);
     GNT_TRY(gnti_path_join(path, "checkpoint.h5", &inside));
     GNT_TRY(gnti_checkpoint_open(gnti_file_exists(inside) ? inside : path, &cp));
-    GNT_TRY(gnti_checkpoint_compare(cp, tr));
+    GNT_TRY(gnti_checkpoint_compare(cp, tr, -1));
     *found = cp;
     cp = NULL;
 done:

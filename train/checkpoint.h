@@ -59,6 +59,7 @@ gnt_status gnti_checkpoint_take_block(gnti_checkpoint *cp, const gnti_params *pa
                                       int block, int which);
 /* The other way; member < 0: all, else member `member` of cp into params of one member. ERR_FORMAT names a
  * parameter that one side lacks or whose shape differs. */
+gnt_status gnti_checkpoint_check_params(const gnti_checkpoint *cp, const gnti_params *params);
 gnt_status gnti_checkpoint_put_block(const gnti_checkpoint *cp, int which, int32_t member,
                                      gnti_params *params, int32_t num_members, int block);
 
@@ -71,16 +72,22 @@ extern const char *const gnti_act_words[GNTI_NUM_ACT_WORDS];
 extern const char *const gnti_norm_words[GNTI_NUM_NORM_WORDS];
 extern const char *const gnti_label_words[GNTI_NUM_LABEL_WORDS];
 
-/* The meta of a trainer as it stands; member < 0: of all, else of one. */
+/* The meta of a trainer as it stands; member < 0: of all, else of one, with the settings of a lone run of it. */
 gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti_json **out);
 /* The model card: task, data, split, config, seeds, metrics, software, hardware, limits. */
-gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, const gnti_json *meta, gnti_json **out);
+gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, int32_t member, const gnti_json *meta,
+                                     gnti_json **out);
 gnt_status gnti_model_sha256(const gnt_model *model, char out[65]);
-/* checkpoint_compare.c: ERR_FORMAT with both hashes when data, split or model are others; ERR_USAGE when a setting is. */
-gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr);
+/* checkpoint_compare.c: ERR_FORMAT with both hashes when data, split or model are others; ERR_USAGE when a setting is.
+ * member < 0: against the trainer's settings, else the member's own. */
+gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr, int32_t member);
 
 /* ---- checkpoint.c: a trainer's
  * -------------------------------------------------------------------------------- */
+
+/* The newest sound one of two files, NULL when there is neither. *damaged: `path` is there and is not sound. */
+gnt_status gnti_checkpoint_newest(const char *path, const char *previous, gnti_checkpoint **found,
+                                  bool *damaged);
 
 /* The newest sound checkpoint of the run folder, *found NULL when there is none: a damaged one is reported
  * and the previous one taken. */
@@ -90,7 +97,7 @@ gnt_status gnti_checkpoint_find(gnt_trainer *tr, gnti_checkpoint **found);
 gnt_status gnti_checkpoint_find_at(gnt_trainer *tr, const char *path, gnti_checkpoint **found);
 gnt_status gnti_checkpoint_take_choices(const gnti_checkpoint *cp, gnt_trainer *tr);
 gnt_status gnti_checkpoint_restore(const gnti_checkpoint *cp, gnt_trainer *tr);
-/* best.h5 of a member, after gnti_trainer_test. */
-gnt_status gnti_checkpoint_save_best(gnt_trainer *tr, int32_t member);
+/* The best weights of a member, or the present ones when it was never evaluated, as best.h5. */
+gnt_status gnti_checkpoint_save_best(gnt_trainer *tr, int32_t member, const char *path);
 
 #endif

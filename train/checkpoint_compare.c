@@ -112,29 +112,50 @@ static bool is_free(const char *name, const gnt_trainer_config *config)
     return false;
 }
 
-gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr)
+/* Loss weights of a member's own: none, or these. */
+static gnt_status compare_weights(const gnti_checkpoint *cp, const gnti_own *own)
+{
+    gnt_status st = GNT_OK;
+    const char *was = gnti_json_to_text(gnti_json_find(cp->meta, "weights_sha256"));
+    const char *is = own->weight != NULL ? own->weight_sha256 : NULL;
+
+    GNT_CHECK((was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0), GNT_ERR_FORMAT,
+              "the member was trained with %s%s but now it is %s%s; checkpoint '%s'",
+              was != NULL ? "loss weights of sha256 " : "every training node alike", was != NULL ? was : "",
+              is != NULL ? "loss weights of sha256 " : "every training node alike", is != NULL ? is : "",
+              cp->path);
+done:
+    return st;
+}
+
+gnt_status gnti_checkpoint_compare(const gnti_checkpoint *cp, const gnt_trainer *tr, int32_t member)
 {
     gnt_status st = GNT_OK;
     gnti_json *now = NULL;
     const gnti_json *was = gnti_json_find(cp->meta, "config");
+    const gnt_trainer_config *config = gnti_member_config(tr, member);
+    gnt_model_config model;
     char buffer[64];
 
     GNT_TRY(gnti_json_create_object(&now));
-    GNT_TRY(gnti_put_model(tr->model, now));
+    gnti_member_model_config(tr, member, &model);
+    GNT_TRY(gnti_put_model(tr->model, &model, now));
     GNT_TRY(gnti_put_data(tr->data, now));
     GNT_TRY(gnti_put_split(&tr->prepared, now));
     GNT_TRY(compare_hash(cp, now, "data", "content_sha256", "path"));
     GNT_TRY(compare_hash(cp, now, "split", "sha256", "name"));
     GNT_TRY(compare_hash(cp, now, "model", "sha256", "text"));
     GNT_TRY(compare_partition(cp, tr));
+    if (member >= 0)
+        GNT_TRY(compare_weights(cp, &tr->own[member]));
     for (int i = 0; i < gnti_options_count(gnti_trainer_table); i++) {
         const gnt_option *row = &gnti_trainer_table[i];
         const char *is = NULL, *then = NULL;
 
-        if (row->kind == GNT_OPTION_KIND_END || is_free(row->name, &tr->config))
+        if (row->kind == GNT_OPTION_KIND_END || is_free(row->name, config))
             continue;
         then = was != NULL ? gnti_json_to_text(gnti_json_find(was, row->name)) : NULL;
-        GNT_TRY(gnti_setting_text(row, &tr->config, buffer, sizeof buffer, &is));
+        GNT_TRY(gnti_setting_text(row, config, buffer, sizeof buffer, &is));
         GNT_CHECK(then == NULL || strcmp(then, is) == 0, GNT_ERR_USAGE,
                   "the run was started with --%s '%s' but now it is '%s', checkpoint '%s': take another run "
                   "folder, or "

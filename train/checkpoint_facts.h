@@ -9,8 +9,12 @@
 #include "partition/partition.h"
 #include "train/prepare.h"
 
-/* meta.model, meta.data, meta.split; meta.partition when there is one */
-gnt_status gnti_put_model(const gnt_model *model, gnti_json *meta);
+/* The model's settings as the member (< 0: every member) has them, and the trainer's. */
+void gnti_member_model_config(const gnt_trainer *tr, int32_t member, gnt_model_config *out);
+const gnt_trainer_config *gnti_member_config(const gnt_trainer *tr, int32_t member);
+
+/* meta.model (with these settings), meta.data, meta.split; meta.partition when there is one */
+gnt_status gnti_put_model(const gnt_model *model, const gnt_model_config *config, gnti_json *meta);
 gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta);
 gnt_status gnti_put_split(const gnti_prepared *p, gnti_json *meta);
 gnt_status gnti_put_partition(const gnti_partition *p, gnti_json *meta);

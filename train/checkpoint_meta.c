@@ -18,18 +18,16 @@ const char *const gnti_act_words[GNTI_NUM_ACT_WORDS] = { "none",       "relu",  
 const char *const gnti_norm_words[GNTI_NUM_NORM_WORDS] = { "none", "batch", "layer" };
 const char *const gnti_label_words[GNTI_NUM_LABEL_WORDS] = { "none", "class", "multi", "regression" };
 
-gnt_status gnti_model_sha256(const gnt_model *model, char out[65])
+static gnt_status hash_model(const gnt_model *model, const gnt_model_config *c, char out[65])
 {
     gnt_status st = GNT_OK;
-    gnt_model_config c;
     gnti_text t = { 0 };
     char *text = NULL;
 
-    gnti_model_get_config(model, &c);
     gnti_text_printf(&t,
                      "%s\nact %d norm %d dropout %.17g input %.17g residual %d in %lld out %lld labels %d",
-                     gnti_model_text(model), (int)c.act, (int)c.norm, c.dropout, c.input_dropout,
-                     (int)c.residual, (long long)gnti_model_in_width(model),
+                     gnti_model_text(model), (int)c->act, (int)c->norm, c->dropout, c->input_dropout,
+                     (int)c->residual, (long long)gnti_model_in_width(model),
                      (long long)gnti_model_out_width(model), (int)gnti_model_label_kind(model));
     GNT_TRY(gnti_text_take(&t, &text));
     GNT_TRY(gnti_sha256_of(text, strlen(text), out));
@@ -38,22 +36,42 @@ done:
     return st;
 }
 
-gnt_status gnti_put_model(const gnt_model *model, gnti_json *meta)
+gnt_status gnti_model_sha256(const gnt_model *model, char out[65])
+{
+    gnt_model_config c;
+
+    gnti_model_get_config(model, &c);
+    return hash_model(model, &c, out);
+}
+
+void gnti_member_model_config(const gnt_trainer *tr, int32_t member, gnt_model_config *out)
+{
+    gnti_model_get_config(tr->model, out);
+    if (member >= 0) {
+        out->dropout = tr->own[member].dropout;
+        out->input_dropout = tr->own[member].input_dropout;
+    }
+}
+
+const gnt_trainer_config *gnti_member_config(const gnt_trainer *tr, int32_t member)
+{
+    return member < 0 ? &tr->config : &tr->own[member].config;
+}
+
+gnt_status gnti_put_model(const gnt_model *model, const gnt_model_config *c, gnti_json *meta)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
-    gnt_model_config c;
     char hash[GNTI_SHA256_HEX_BYTES];
 
-    gnti_model_get_config(model, &c);
-    GNT_TRY(gnti_model_sha256(model, hash));
+    GNT_TRY(hash_model(model, c, hash));
     GNT_TRY(gnti_json_set_object(meta, "model", &o));
     GNT_TRY(gnti_json_set_text(o, "text", gnti_model_text(model)));
-    GNT_TRY(gnti_json_set_text(o, "act", gnti_act_words[c.act]));
-    GNT_TRY(gnti_json_set_text(o, "norm", gnti_norm_words[c.norm]));
-    GNT_TRY(gnti_json_set_number(o, "dropout", c.dropout));
-    GNT_TRY(gnti_json_set_number(o, "input_dropout", c.input_dropout));
-    GNT_TRY(gnti_json_set_bool(o, "residual", c.residual));
+    GNT_TRY(gnti_json_set_text(o, "act", gnti_act_words[c->act]));
+    GNT_TRY(gnti_json_set_text(o, "norm", gnti_norm_words[c->norm]));
+    GNT_TRY(gnti_json_set_number(o, "dropout", c->dropout));
+    GNT_TRY(gnti_json_set_number(o, "input_dropout", c->input_dropout));
+    GNT_TRY(gnti_json_set_bool(o, "residual", c->residual));
     GNT_TRY(gnti_json_set_int(o, "num_features", gnti_model_in_width(model)));
     GNT_TRY(gnti_json_set_int(o, "num_classes", gnti_model_out_width(model)));
     GNT_TRY(gnti_json_set_text(o, "labels", gnti_label_words[gnti_model_label_kind(model)]));
@@ -181,6 +199,7 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
 {
     gnt_status st = GNT_OK;
     gnti_json *meta = NULL, *seeds = NULL;
+    gnt_model_config model;
     const int32_t first = member < 0 ? 0 : member, end = member < 0 ? tr->num_members : member + 1;
 
     GNT_TRY(gnti_json_create_object(&meta));
@@ -193,11 +212,14 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
     GNT_TRY(gnti_json_set_int(meta, "position", tr->position));
     GNT_TRY(gnti_json_set_text(meta, "metric", gnti_metric_name(tr->metric)));
     GNT_TRY(gnti_json_set_text(meta, "choices", tr->choices));
-    GNT_TRY(gnti_put_model(tr->model, meta));
+    gnti_member_model_config(tr, member, &model);
+    GNT_TRY(gnti_put_model(tr->model, &model, meta));
     GNT_TRY(gnti_put_data(tr->data, meta));
     GNT_TRY(gnti_put_split(&tr->prepared, meta));
     GNT_TRY(gnti_put_partition(tr->job.partition, meta));
-    GNT_TRY(put_config(&tr->config, meta));
+    GNT_TRY(put_config(gnti_member_config(tr, member), meta));
+    if (member >= 0 && tr->own[member].weight != NULL)
+        GNT_TRY(gnti_json_set_text(meta, "weights_sha256", tr->own[member].weight_sha256));
     GNT_TRY(put_params(tr->lead->params, meta));
     *out = meta;
     meta = NULL;
@@ -206,13 +228,14 @@ done:
     return st;
 }
 
-static gnt_status put_members(const gnt_trainer *tr, gnti_json *card)
+static gnt_status put_members(const gnt_trainer *tr, int32_t member, gnti_json *card)
 {
     gnt_status st = GNT_OK;
     gnti_json *list = NULL, *o = NULL;
+    const int32_t first = member < 0 ? 0 : member, end = member < 0 ? tr->num_members : member + 1;
 
     GNT_TRY(gnti_json_set_array(card, "metrics", &list));
-    for (int32_t m = 0; m < tr->num_members; m++) {
+    for (int32_t m = first; m < end; m++) {
         GNT_TRY(gnti_json_append_object(list, &o));
         GNT_TRY(gnti_json_set_int(o, "seed", (int64_t)tr->seeds[m]));
         GNT_TRY(gnti_json_set_text(o, "metric", gnti_metric_name(tr->metric)));
@@ -224,7 +247,8 @@ done:
     return st;
 }
 
-gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, const gnti_json *meta, gnti_json **out)
+gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, int32_t member, const gnti_json *meta,
+                                     gnti_json **out)
 {
     gnt_status st = GNT_OK;
     static const char *const tasks[] = { "none", "node classification, one class a node",
@@ -238,7 +262,7 @@ gnt_status gnti_checkpoint_make_card(const gnt_trainer *tr, const gnti_json *met
     GNT_TRY(gnti_json_set_text(card, "task", tasks[tr->data->y.kind]));
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
         GNT_TRY(gnti_json_set_copy(card, copied[i], gnti_json_find(meta, copied[i])));
-    GNT_TRY(put_members(tr, card));
+    GNT_TRY(put_members(tr, member, card));
     GNT_TRY(gnti_json_set_object(card, "software", &o));
     GNT_TRY(gnti_json_set_text(o, "gnntrain", GNT_VERSION));
     GNT_TRY(gnti_json_set_object(card, "hardware", &o));

@@ -62,7 +62,7 @@ done:
 }
 
 /* The file's parameter i must be the model's parameter i. */
-static gnt_status check_params(const gnti_checkpoint *cp, const gnti_params *params)
+gnt_status gnti_checkpoint_check_params(const gnti_checkpoint *cp, const gnti_params *params)
 {
     gnt_status st = GNT_OK;
     const int32_t num = gnti_params_count(params);
@@ -95,7 +95,7 @@ gnt_status gnti_checkpoint_put_block(const gnti_checkpoint *cp, int which, int32
     GNT_CHECK(member < cp->num_members && (member >= 0 || num_members == cp->num_members), GNT_ERR_FORMAT,
               "checkpoint '%s' has %d members, not %d", cp->path, (int)cp->num_members,
               (int)(member >= 0 ? member + 1 : num_members));
-    GNT_TRY(check_params(cp, params));
+    GNT_TRY(gnti_checkpoint_check_params(cp, params));
     GNT_TRY(gnti_calloc_array(&all, gnti_params_num_floats(params)));
     for (int64_t i = 0; i < cp->num_params; i++) {
         const gnti_checkpoint_param *p = &cp->params[i];

@@ -92,6 +92,7 @@ gnt_status gnti_trainer_evaluate(gnt_trainer *tr, gnt_epoch_stats *stats)
     if (!stats->complete || !find_due(tr))
         goto done;
     GNT_TRY(gnti_ranks_each(tr->ranks, rank_evaluate, tr));
+    tr->logits_of = GNTI_LOGITS_OF_PRESENT;
     for (int32_t m = 0; m < tr->num_members; m++) {
         if (!tr->own[m].is_due)
             continue;
@@ -152,5 +153,6 @@ done:
 
 gnt_status gnti_trainer_test(gnt_trainer *tr)
 {
+    tr->logits_of = GNTI_LOGITS_OF_NOTHING;
     return gnti_ranks_each(tr->ranks, rank_test, tr);
 }

@@ -86,6 +86,7 @@ static gnt_status run_epoch(gnt_trainer *tr, gnt_epoch_stats *stats)
     epoch_call call = { .tr = tr };
     const double begin = gnti_clock_seconds();
 
+    tr->logits_of = GNTI_LOGITS_OF_NOTHING;
     GNT_TRY(gnti_ranks_each(tr->ranks, rank_epoch, &call));
     for (int32_t m = 0; m < tr->num_members; m++)
         tr->live[m] = tr->lead->live[m] && !tr->lead->failed[m];

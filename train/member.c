@@ -115,7 +115,7 @@ done:
     return st;
 }
 
-static void free_own(gnti_own *own)
+void gnti_own_free(gnti_own *own)
 {
     gnti_config_free(&own->config);
     gnti_free(own->weight);
@@ -126,7 +126,7 @@ static void free_own(gnti_own *own)
 void gnti_trainer_free_members(gnt_trainer *tr)
 {
     for (int32_t m = 0; tr->own != NULL && m < tr->num_members; m++)
-        free_own(&tr->own[m]);
+        gnti_own_free(&tr->own[m]);
     gnti_free(tr->own);
     gnti_free(tr->seeds);
     gnti_free(tr->member_weight);

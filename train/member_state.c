@@ -195,6 +195,7 @@ gnt_status gnti_trainer_put_member(gnt_trainer *tr, int32_t member, const gnti_m
         call.state = &shared;
     }
     GNT_TRY(st);
+    tr->logits_of = GNTI_LOGITS_OF_NOTHING;
     GNT_TRY(gnti_ranks_each(tr->ranks, rank_put, &call));
     tr->members[member] = call.state->progress;
     tr->own[member].is_placed = true;

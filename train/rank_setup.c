@@ -332,6 +332,7 @@ static gnt_status make_comms(gnt_trainer *tr, gnti_ranks *from)
 
             rank->clock = gnti_ranks_at(from, i)->clock;
             gnti_ranks_at(from, i)->clock = fresh;
+            rank->took_clock = true;
         }
         rank->comm->virtual_seconds = gnti_virtual_clock(rank->clock);
         rank->comm->link = (gnti_link){ job->place.specs[job->place.first + i].latency,

@@ -24,6 +24,7 @@ typedef struct gnti_rank {
     int32_t *group_rank; /* (comm size), -1: not in the group; NULL with one rank */
     gnti_sync *sync;
     gnti_virtual *clock;          /* NULL: wall time */
+    bool took_clock;              /* from a rank on the same device, which has a fresh one meanwhile */
     gnti_local_data *rows;        /* own rows and the part of the graph; NULL: the whole graph */
     gnti_model_features features; /* own rows as the model sees them; with rows */
     float *weight;                /* (own rows) loss weights; with rows */

@@ -40,11 +40,13 @@ gnt_status gnti_trainer_remake_ranks(gnt_trainer *tr, bool same_devices, const g
     GNT_TRY(gnti_trainer_make_ranks(tr, same_devices ? old : NULL));
     GNT_TRY(gnti_trainer_write_state(tr, state));
     GNT_TRY(gnti_trainer_count_ranks(tr)); /* last: it cannot be undone */
+    tr->logits_of = GNTI_LOGITS_OF_NOTHING;
     gnti_ranks_free(&old);
 done:
     if (old != NULL) {
         for (int32_t i = 0; same_devices && tr->ranks != NULL && i < gnti_ranks_local(old); i++)
-            swap_clocks(gnti_ranks_at(tr->ranks, i), gnti_ranks_at(old, i));
+            if (gnti_ranks_at(tr->ranks, i)->took_clock)
+                swap_clocks(gnti_ranks_at(tr->ranks, i), gnti_ranks_at(old, i));
         if (tr->ranks != old)
             gnti_ranks_free(&tr->ranks);
         rest_groups(old, false);

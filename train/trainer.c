@@ -196,6 +196,18 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr);
 }
 
+static gnt_status save_best(gnt_trainer *tr, int32_t member)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL;
+
+    GNT_TRY(gnti_run_join(tr->run, member, "best.h5", &path));
+    GNT_TRY(gnti_checkpoint_save_best(tr, member, path));
+done:
+    gnti_free(path);
+    return st;
+}
+
 gnt_status gnt_trainer_finish(gnt_trainer *tr)
 {
     gnt_status st = GNT_OK;
@@ -210,7 +222,7 @@ gnt_status gnt_trainer_finish(gnt_trainer *tr)
         if (tr->saved_epoch != tr->epoch || tr->saved_step != tr->step)
             GNT_TRY(gnti_checkpoint_save(tr));
         for (int32_t m = 0; m < tr->num_members; m++)
-            GNT_TRY(gnti_checkpoint_save_best(tr, m));
+            GNT_TRY(save_best(tr, m));
         GNT_TRY(gnti_run_write_summary(tr->run, tr, "complete", NULL));
         GNT_TRY(gnti_run_write_report(gnti_run_path(tr->run)));
         GNT_TRY(gnti_run_log(tr->run, "complete after epoch %lld", (long long)tr->epoch));

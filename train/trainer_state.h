@@ -39,6 +39,13 @@ typedef struct gnti_own {
     bool is_due;            /* it is evaluated after this epoch */
 } gnti_own;
 
+/* Of which weights the evaluators still hold the logits. */
+typedef enum gnti_logits_of {
+    GNTI_LOGITS_OF_NOTHING,
+    GNTI_LOGITS_OF_PRESENT,
+    GNTI_LOGITS_OF_BEST
+} gnti_logits_of;
+
 struct gnt_trainer {
     gnt_context *ctx;
     gnti_objects *objects;   /* counts of its context */
@@ -73,6 +80,7 @@ struct gnt_trainer {
     gnti_epoch_sums *sums; /* (M) */
     double *out_values;    /* (4, M): what gnt_epoch_stats lends */
 
+    gnti_logits_of logits_of;
     int64_t epoch;       /* complete ones */
     int64_t step;        /* optimiser steps done */
     int64_t position;    /* batches of the next epoch that are done already */
@@ -112,6 +120,7 @@ const gnti_features *gnti_rank_features(const gnt_trainer *tr, const gnti_rank *
 /* member.c: own settings of all members, in the place of those that were there. */
 gnt_status gnti_trainer_set_members(gnt_trainer *tr, const gnti_member_options *members, int32_t num);
 void gnti_trainer_free_members(gnt_trainer *tr);
+void gnti_own_free(gnti_own *own); /* what it points to */
 bool gnti_trainer_has_member_weights(const gnt_trainer *tr);
 /* Whether the member's next epoch is still to come. */
 bool gnti_trainer_trains(const gnt_trainer *tr, int32_t member);
