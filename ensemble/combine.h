@@ -23,6 +23,7 @@ typedef enum gnti_combine {
     GNTI_COMBINE_GREEDY
 } gnti_combine;
 #define GNTI_COMBINE_WORDS "mean|logits|vote|weighted|greedy"
+const char *gnti_combine_name(gnti_combine how); /* "mean" */
 
 /* One member's predictions of all nodes. */
 typedef struct gnti_votes {

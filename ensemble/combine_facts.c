@@ -17,7 +17,6 @@
 enum { VALID, TEST, NLL, BRIER, ECE, OWN_TEMPERATURE, NLL_AFTER, BRIER_AFTER, ECE_AFTER, NUM_SCORES };
 static const char *const keys[NUM_SCORES] = { "valid_metric", "test_metric", "nll",         "brier",    "ece",
                                               "temperature",  "nll_after",   "brier_after", "ece_after" };
-static const char *const words[] = { "mean", "logits", "vote", "weighted", "greedy" };
 
 typedef struct scoring {
     const gnti_votes *votes;
@@ -257,8 +256,8 @@ static gnt_status put_setting(const scoring *s, gnti_json *out)
 
     GNT_TRY(gnti_json_set_text(out, "metric", gnti_metric_name(s->c->metric)));
     GNT_TRY(gnti_json_set_object(out, "combine", &o));
-    GNT_TRY(gnti_json_set_text(o, "how", words[s->config->how]));
-    GNT_TRY(gnti_json_set_text(o, "applied", words[s->c->how]));
+    GNT_TRY(gnti_json_set_text(o, "how", gnti_combine_name(s->config->how)));
+    GNT_TRY(gnti_json_set_text(o, "applied", gnti_combine_name(s->c->how)));
     GNT_TRY(gnti_json_set_int(o, "rounds", s->config->rounds));
     GNT_TRY(gnti_json_set_bool(o, "temperature", s->config->temperature));
     GNT_TRY(gnti_json_set_text(o, "split", s->split->name));

@@ -16,6 +16,13 @@
 
 enum { ROWS_PER_THREAD = 4096 };
 
+const char *gnti_combine_name(gnti_combine how)
+{
+    static const char *const names[] = { "mean", "logits", "vote", "weighted", "greedy" };
+
+    return names[how];
+}
+
 static double floored(double p)
 {
     return fmax(p, GNTI_PROBABILITY_FLOOR);

@@ -45,20 +45,24 @@ GNT_API void gntx_ensemble_request_stop(void);
 GNT_API gnt_status gntx_ensemble_resize(const char *run, const char *devices, double wait_limit,
                                         gntx_json **out);
 
-/* Combines saved predictions, of members of a run or of any tools, joined by id. paths: runs, or npy, h5, csv of probabilities. */
+/* Combines saved predictions, of members of a run or of any tools, joined by id. paths: folders of ensembles or of single runs, or
+ * npy, h5, csv of probabilities (docs/ensembles.md). */
 typedef struct gntx_combine_options {
     int32_t how;    /* mean|logits|vote|weighted|greedy */
     int64_t rounds; /* of greedy */
     bool temperature;
+    int32_t metric; /* as of the trainer */
+    int64_t seed;   /* of the folds of validation rows */
     char *split;
-    char *output; /* predictions, NULL or "": none */
-    char *report; /* html, NULL or "": none */
+    char *report;       /* html, NULL or "": none */
+    const char *output; /* predictions, NULL or "": none; no row of the table */
 } gntx_combine_options;
 GNT_API const gnt_option *gntx_combine_option_table(void);
+/* out: what report.json holds, and "skipped": members of runs that left no predictions. */
 GNT_API gnt_status gntx_ensemble_combine(gnt_context *ctx, const char *data, const char *const *paths,
                                          int num_paths, const gntx_combine_options *options, gntx_json **out);
-/* report.json and report.html of a run, made anew. */
-GNT_API gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, gntx_json **out);
+/* report.json and report.html of a run, made anew from its members' predictions. data NULL: the dataset that the run names. */
+GNT_API gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *data, gntx_json **out);
 
 /* The manager over devices that do not exist: what ensemble/simulate.h says. */
 typedef struct gntx_simulate_options {
