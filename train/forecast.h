@@ -32,11 +32,12 @@ typedef struct gnti_forecast_bytes {
     int64_t
         device; /* what the device's allocator hands out, and `mem` limits: weights, workspace, values computed once */
     int64_t graph, features, rest; /* of the rank in host memory */
+    int64_t workspace;             /* of `device`: what holds nothing between steps */
 } gnti_forecast_bytes;
 
 typedef struct gnti_forecast gnti_forecast;
 
-/* From the dataset's header; model and data are lent for the call alone. */
+/* From the dataset's header, which is lent for the call alone; the model must outlive the forecast. */
 gnt_status gnti_forecast_create(const gnt_model *model, const gnt_dataset *data,
                                 const gnt_trainer_config *config, gnti_forecast **out);
 void gnti_forecast_free(gnti_forecast **f);

@@ -46,7 +46,7 @@ static void own_bytes(const gnti_forecast *f, const gnti_load *load, const gnti_
 }
 
 /* Both programs laid out for these rows. The step is bound first, then evaluation, which finds its values and the workspace. */
-static gnt_status device_bytes(gnti_forecast *f, const gnti_load *load, int64_t *out)
+static gnt_status device_bytes(gnti_forecast *f, const gnti_load *load, gnti_forecast_bytes *out)
 {
     gnt_status st = GNT_OK;
     const double share = f->inductive ? f->train_share : 1.0;
@@ -65,8 +65,8 @@ static gnt_status device_bytes(gnti_forecast *f, const gnti_load *load, int64_t 
         more_temp = 0;
     }
     kept += SMALL_BYTES + (size_t)(3 + f->num_moments) * eval.params;
-    kept += step.workspace > eval.workspace ? step.workspace : eval.workspace;
-    *out = (int64_t)(kept + (temp > more + more_temp ? temp : more + more_temp));
+    out->workspace = (int64_t)(step.workspace > eval.workspace ? step.workspace : eval.workspace);
+    out->device = out->workspace + (int64_t)(kept + (temp > more + more_temp ? temp : more + more_temp));
 done:
     return st;
 }
@@ -112,7 +112,7 @@ gnt_status gnti_forecast_memory(gnti_forecast *f, const gnti_load *load, gnti_fo
     const double n = load->rows, classes = (double)f->classes;
     const double share = f->num_nodes > 0 ? n / (double)f->num_nodes : 0.0;
 
-    GNT_TRY(device_bytes(f, load, &out->device));
+    GNT_TRY(device_bytes(f, load, out));
     out->graph = graph_bytes(f, load);
     out->features = feature_bytes(f, load);
     out->rest = (int64_t)(4.0 * n * (f->by_class ? 1.0 : classes) + 5.0 * n + 4.0 * n * classes +
