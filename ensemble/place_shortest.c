@@ -85,14 +85,10 @@ static bool may_stay(const gnti_placing *s, int32_t task, double want, const int
            sum / t->num_held >= best * (1.0 - s->gain);
 }
 
-typedef struct class_choice {
-    int32_t cls, width; /* width 0: it waits; cls -1: it keeps what it holds */
-} class_choice;
-
 /* The class on whose devices it is fastest, as many as it wants of those that shorter ones have left. */
-static class_choice choose(const gnti_placing *s, int32_t task, double want, const int32_t *left)
+static gnti_class_choice choose(const gnti_placing *s, int32_t task, double want, const int32_t *left)
 {
-    class_choice best = { 0, 0 };
+    gnti_class_choice best = { 0, 0 };
     double most = 0.0;
 
     for (int32_t c = 0; c < s->num_classes; c++) {
@@ -104,21 +100,21 @@ static class_choice choose(const gnti_placing *s, int32_t task, double want, con
 
         if (gang > most) {
             most = gang;
-            best = (class_choice){ c, k };
+            best = (gnti_class_choice){ c, k };
         }
     }
     return best;
 }
 
-static class_choice decide(const gnti_placing *s, int32_t task, double want, int32_t *left)
+static gnti_class_choice decide(const gnti_placing *s, int32_t task, double want, int32_t *left)
 {
     const gnti_place_task *t = &s->in->tasks[task];
-    class_choice c;
+    gnti_class_choice c;
 
     if (may_stay(s, task, want, left)) {
         for (int32_t i = 0; i < t->num_held; i++)
             left[s->class_of[t->held[i]]]--;
-        return (class_choice){ -1, t->num_held };
+        return (gnti_class_choice){ -1, t->num_held };
     }
     c = choose(s, task, want, left);
     if (c.width > 0)
@@ -126,52 +122,15 @@ static class_choice decide(const gnti_placing *s, int32_t task, double want, int
     return c;
 }
 
-/* Of its class what it holds already. */
-static void settle_held(gnti_placing *s, int32_t task, class_choice c)
-{
-    const gnti_place_task *t = &s->in->tasks[task];
-
-    for (int32_t i = 0; i < t->num_held && s->width[task] < c.width; i++)
-        if (s->class_of[t->held[i]] == c.cls && s->owner[t->held[i]] < 0)
-            gnti_placing_give(s, task, t->held[i]);
-}
-
-/* And the lowest idle ones from at[cls] on. */
-static void settle_rest(gnti_placing *s, int32_t task, class_choice c, int32_t *at)
-{
-    const gnti_place_class *cls = &s->classes[c.cls];
-
-    for (; s->width[task] < c.width && at[c.cls] < cls->num; at[c.cls]++)
-        if (s->owner[s->by_class[cls->first + at[c.cls]]] < 0)
-            gnti_placing_give(s, task, s->by_class[cls->first + at[c.cls]]);
-    if (s->width[task] < c.width)
-        gnti_placing_drop(s, task);
-}
-
-/* Tasks order[from .. num), the last one first, own what they have chosen. */
-static void settle(gnti_placing *s, int32_t from, int32_t num, const class_choice *choice, int32_t *at)
-{
-    for (int32_t i = num - 1; i >= from; i--)
-        if (choice[i].width > 0 && choice[i].cls < 0)
-            gnti_placing_keep(s, s->order[i]);
-    for (int32_t i = num - 1; i >= from; i--)
-        if (choice[i].width > 0 && choice[i].cls >= 0)
-            settle_held(s, s->order[i], choice[i]);
-    for (int32_t i = num - 1; i >= from; i--)
-        if (choice[i].width > 0 && choice[i].cls >= 0)
-            settle_rest(s, s->order[i], choice[i], at);
-}
-
 gnt_status gnti_place_shortest(gnti_placing *s)
 {
     gnt_status st = GNT_OK;
-    class_choice *choice = NULL;
-    int32_t *left = NULL, *at = NULL, num, from, free = s->num_present;
+    gnti_class_choice *choice = NULL;
+    int32_t *left = NULL, num, from, free = s->num_present;
     double exponent;
 
     GNT_TRY(gnti_alloc_array(&choice, s->in->num_tasks));
     GNT_TRY(gnti_alloc_array(&left, s->num_classes));
-    GNT_TRY(gnti_calloc_array(&at, s->num_classes));
     for (int32_t c = 0; c < s->num_classes; c++)
         left[c] = s->classes[c].num;
     for (int32_t t = 0; t < s->in->num_tasks; t++)
@@ -184,12 +143,11 @@ gnt_status gnti_place_shortest(gnti_placing *s)
         choice[from - 1] = decide(s, task, share_of(s, task, from, num, exponent), left);
         free -= choice[from - 1].width;
     }
-    settle(s, from, num, choice, at);
+    GNT_TRY(gnti_placing_settle(s, from, num, choice));
     GNT_TRY(gnti_placing_list(s, gnti_placing_line(s), s->in->num_tasks <= GNTI_PLACE_FEW));
     GNT_TRY(gnti_placing_grow(s, false));
 done:
     gnti_free(choice);
     gnti_free(left);
-    gnti_free(at);
     return st;
 }

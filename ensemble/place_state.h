@@ -94,6 +94,10 @@ int32_t gnti_placing_line(gnti_placing *s);
  * later ones use them until then if they end in time. Stops when nothing is idle, unless `whole`: then every one has its start and
  * finish. */
 gnt_status gnti_placing_list(gnti_placing *s, int32_t num, bool whole);
+/* After a whole list of num tasks: better queues for them, the longest of each starts. */
+gnt_status gnti_placing_search(gnti_placing *s, int32_t num);
+/* Seconds that a task takes on one device, with the move there; INFINITY: not there. */
+double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device);
 /* Idle devices join running tasks, or running tasks move to them: the one with the least key[task] first. With by_finish the
  * key is -finish. */
 gnt_status gnti_placing_grow(gnti_placing *s, bool by_finish);
@@ -103,10 +107,20 @@ gnt_status gnti_placing_guests(gnti_placing *s);
 double gnti_placing_finish(const gnti_placing *s);
 gnt_status gnti_placing_write(const gnti_placing *s, gnti_place_plan *plan);
 
+/* ---- choices by class ---- */
+typedef struct gnti_class_choice {
+    int32_t cls, width; /* width 0: it waits; cls -1: it keeps what it holds */
+} gnti_class_choice;
+/* Tasks order[from .. num), the last one first, own what choice[from .. num) says. */
+gnt_status gnti_placing_settle(gnti_placing *s, int32_t from, int32_t num, const gnti_class_choice *choice);
+
 /* ---- policies ---- */
 gnt_status gnti_place_makespan(gnti_placing *s);
 gnt_status gnti_place_first_come(gnti_placing *s);
 gnt_status gnti_place_shortest(gnti_placing *s);
+gnt_status gnti_place_max_min(gnti_placing *s);
+gnt_status gnti_place_least_service(gnti_placing *s);
+gnt_status gnti_place_energy(gnti_placing *s);
 
 /* A heap of item[0 .. num) by key[item], then item; least on top. */
 void gnti_place_heapify(int32_t *item, int32_t num, const double *key);
