@@ -107,6 +107,9 @@ gnt_status gnti_placing_guests(gnti_placing *s);
 double gnti_placing_finish(const gnti_placing *s);
 gnt_status gnti_placing_write(const gnti_placing *s, gnti_place_plan *plan);
 
+/* Device-seconds of a task so far over its weight. */
+double gnti_placing_service(const gnti_placing *s, int32_t task);
+
 /* ---- choices by class ---- */
 typedef struct gnti_class_choice {
     int32_t cls, width; /* width 0: it waits; cls -1: it keeps what it holds */
