@@ -27,8 +27,7 @@ gnt_status gnti_manager_create(const gnti_manager_config *config, gnti_manager *
 
     GNT_TRY(check_config(config));
     GNT_TRY(gnti_calloc_bytes((void **)&m, sizeof *m));
-    GNT_TRY(gnti_calloc_array(&m->type_log, config->num_types));
-    GNT_TRY(gnti_calloc_array(&m->type_count, config->num_types));
+    GNT_TRY(gnti_belief_create(&m->belief, config->num_types));
     GNT_TRY(gnti_calloc_array(&m->type_busy, config->num_types));
     m->config = *config;
     if (m->config.round_seconds <= 0.0)
@@ -57,8 +56,7 @@ void gnti_manager_free(gnti_manager **out)
     gnti_free(m->view);
     gnti_free(m->devices);
     gnti_free(m->managed);
-    gnti_free(m->type_log);
-    gnti_free(m->type_count);
+    gnti_belief_free(&m->belief);
     gnti_free(m->type_busy);
     gnti_free(m->wanting);
     gnti_free(m->queue);

@@ -96,6 +96,8 @@ typedef struct gnti_manager_facts {
     int64_t num_tasks, num_ended, num_plans;
 } gnti_manager_facts;
 gnt_status gnti_manager_get_facts(const gnti_manager *m, gnti_manager_facts *out);
+/* The same with bound and speeds from true seconds per epoch (tasks by id, types), where the driver knows them: the simulator. */
+gnt_status gnti_manager_get_true_facts(const gnti_manager *m, const double *seconds, gnti_manager_facts *out);
 /* Seconds of an epoch of a task alone on a device of a type, as learned so far; NaN: no such task. */
 double gnti_manager_epoch_seconds(const gnti_manager *m, int64_t task, int32_t type);
 /* The bars of a Gantt chart so far: a task on a device from begin to end. Lent until the next call. */

@@ -35,23 +35,41 @@ static double end_of(const gnti_manager *m)
     return m->num_live == 0 && m->facts.num_tasks > 0 ? m->last_end : m->now;
 }
 
-/* v (types); 1 for a type that nobody can use. */
-static void weigh_types(const gnti_manager *m, double *v)
+/* Seconds per epoch that facts stand on: as learned, or true ones; v (types) is the speed of each type. */
+typedef struct truth {
+    const double *seconds; /* (ids, types), NULL: as learned */
+    double *v;
+} truth;
+
+static const double *seconds_of(const gnti_manager *m, const truth *w, int64_t id)
+{
+    return w->seconds == NULL ? m->tasks[id]->seconds : w->seconds + id * m->config.num_types;
+}
+
+static double smallest(const double *values, int32_t num)
+{
+    double least = INFINITY;
+
+    for (int32_t i = 0; i < num; i++)
+        least = values[i] < least ? values[i] : least;
+    return least;
+}
+
+/* 1 for a type that nobody can use. */
+static void weigh_types(const gnti_manager *m, truth *w)
 {
     for (int32_t k = 0; k < m->config.num_types; k++) {
         double sum = 0.0, count = 0.0;
 
         for (int64_t j = 0; j < m->num_ids; j++) {
-            double best = INFINITY;
+            const double *seconds = m->tasks[j] == NULL ? NULL : seconds_of(m, w, j);
 
-            if (m->tasks[j] == NULL || !isfinite(m->tasks[j]->seconds[k]))
+            if (seconds == NULL || !isfinite(seconds[k]))
                 continue;
-            for (int32_t i = 0; i < m->config.num_types; i++)
-                best = m->tasks[j]->seconds[i] < best ? m->tasks[j]->seconds[i] : best;
-            sum += log(m->tasks[j]->seconds[k] / best);
+            sum += log(seconds[k] / smallest(seconds, m->config.num_types));
             count += 1.0;
         }
-        v[k] = count > 0.0 ? exp(-sum / count) : 1.0;
+        w->v[k] = count > 0.0 ? exp(-sum / count) : 1.0;
     }
 }
 
@@ -109,19 +127,17 @@ static double epochs_of(const gnti_managed_task *t)
     return t->slot >= 0 ? t->epochs_total : t->epochs_done;
 }
 
-static double work_of(const gnti_manager *m, const gnti_managed_task *t, const double *v)
+static double work_of(const gnti_manager *m, const truth *w, int64_t id)
 {
+    const double *seconds = seconds_of(m, w, id);
     double least = INFINITY;
 
-    for (int32_t k = 0; k < m->config.num_types; k++) {
-        const double w = t->seconds[k] * v[k];
-
-        least = w < least ? w : least;
-    }
-    return epochs_of(t) * least;
+    for (int32_t k = 0; k < m->config.num_types; k++)
+        least = seconds[k] * w->v[k] < least ? seconds[k] * w->v[k] : least;
+    return epochs_of(m->tasks[id]) * least;
 }
 
-static gnt_status area_bound(const gnti_manager *m, const double *v, double *out)
+static gnt_status area_bound(const gnti_manager *m, const truth *w, double *out)
 {
     gnt_status st = GNT_OK;
     piece *pieces = NULL;
@@ -131,12 +147,12 @@ static gnt_status area_bound(const gnti_manager *m, const double *v, double *out
     GNT_TRY(gnti_alloc_array(&pieces, m->num_ids));
     for (int64_t j = 0; j < m->num_ids; j++)
         if (m->tasks[j] != NULL)
-            pieces[n++] = (piece){ m->tasks[j]->arrived_at, work_of(m, m->tasks[j], v) };
+            pieces[n++] = (piece){ m->tasks[j]->arrived_at, work_of(m, w, j) };
     qsort(pieces, (size_t)n, sizeof *pieces, compare_pieces);
     for (int64_t i = n - 1; i >= 0; i--) {
         work += pieces[i].work;
         if (i == 0 || pieces[i - 1].arrival < pieces[i].arrival) {
-            const double end = finish_of(m, v, pieces[i].arrival, work);
+            const double end = finish_of(m, w->v, pieces[i].arrival, work);
 
             *out = end > *out ? end : *out;
         }
@@ -147,7 +163,7 @@ done:
 }
 
 /* Only tasks that even on perfect gangs would end after the bound so far are worth asking for. */
-static gnt_status length_bound(const gnti_manager *m, double *bound)
+static gnt_status length_bound(const gnti_manager *m, const truth *w, double *bound)
 {
     gnt_status st = GNT_OK;
     gnti_place_device *devices = NULL;
@@ -161,15 +177,15 @@ static gnt_status length_bound(const gnti_manager *m, double *bound)
         const gnti_managed_task *t = m->tasks[j];
         gnti_place_task terms;
         gnti_place_input in;
-        double best = INFINITY, end;
+        double end;
 
-        for (int32_t k = 0; t != NULL && k < m->config.num_types; k++)
-            best = t->seconds[k] < best ? t->seconds[k] : best;
-        if (t == NULL || t->arrived_at + epochs_of(t) * best <= *bound)
+        if (t == NULL ||
+            t->arrived_at + epochs_of(t) * smallest(seconds_of(m, w, j), m->config.num_types) <= *bound)
             continue;
         in = gnti_managed_alone(m, t);
         terms = t->terms;
         terms.epochs_left = epochs_of(t);
+        terms.seconds = seconds_of(m, w, j);
         in.tasks = &terms;
         in.devices = devices;
         end = t->arrived_at + gnti_place_lower_bound(&in);
@@ -213,24 +229,29 @@ static void add_devices(const gnti_manager *m, const double *v, gnti_manager_fac
     }
 }
 
-gnt_status gnti_manager_get_facts(const gnti_manager *m, gnti_manager_facts *out)
+gnt_status gnti_manager_get_true_facts(const gnti_manager *m, const double *seconds, gnti_manager_facts *out)
 {
     gnt_status st = GNT_OK;
     gnti_manager_facts f = m->facts;
-    double *v = NULL;
+    truth w = { seconds, NULL };
 
     if (f.num_tasks > 0) {
-        GNT_TRY(gnti_alloc_array(&v, m->config.num_types));
-        weigh_types(m, v);
-        add_devices(m, v, &f);
-        GNT_TRY(area_bound(m, v, &f.lower_bound));
-        GNT_TRY(length_bound(m, &f.lower_bound));
+        GNT_TRY(gnti_alloc_array(&w.v, m->config.num_types));
+        weigh_types(m, &w);
+        add_devices(m, w.v, &f);
+        GNT_TRY(area_bound(m, &w, &f.lower_bound));
+        GNT_TRY(length_bound(m, &w, &f.lower_bound));
         f.lower_bound -= m->started_at;
         f.makespan = end_of(m) - m->started_at;
         f.mean_completion = f.num_ended > 0 ? m->sum_completion / (double)f.num_ended : NAN;
     }
     *out = f;
 done:
-    gnti_free(v);
+    gnti_free(w.v);
     return st;
+}
+
+gnt_status gnti_manager_get_facts(const gnti_manager *m, gnti_manager_facts *out)
+{
+    return gnti_manager_get_true_facts(m, NULL, out);
 }

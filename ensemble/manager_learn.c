@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seconds per epoch, learned from what was measured.
  *
- * Measured: s <- (s + measured) / 2, the first measurement replaces what was given. A measurement on a gang, or on a share of a device,
- * counts by its quotient to what was expected there; when single devices were measured before, a gang tells of the speed-up
- * instead: serial share f from 1 / S = (1 - f) / k + f + c (k - 1).
- * Not measured: given seconds x how far this task is off (over the types where it was measured) x how far the type is off (mean over
- * tasks of log(measured / given)). So one task's epoch on a new device tells what all others will take there.
+ * Measured: s <- (s + measured) / 2, the first measurement replaces what was given. On a share of a device a measurement counts by its
+ * quotient to what was expected there. On a gang it tells of the types that were not measured yet; when all were, of the serial share f:
+ *   T = (1 - f) / sum r + (f + c (k - 1)) / max r,   r = 1 / seconds of each device
+ * Not measured: given seconds x how far this task is off (over the types where it was measured, else as all are) x how far the type is
+ * (manager_belief.c). So one task's epoch on a new device tells what all others will take there.
  */
 #include "ensemble/manager_state.h"
 
@@ -26,59 +26,78 @@ double gnti_managed_epoch(const gnti_manager *m, const gnti_managed_task *t, con
     return rate > 0.0 ? 1.0 / (rate * share) : INFINITY;
 }
 
-/* What a type's first measurement of a task says about the type. */
-static void learn_type(gnti_manager *m, int32_t type, double log_ratio)
+/* Where the task was measured, other than on this type; -1: nowhere. */
+static int32_t other_type(const gnti_manager *m, const gnti_managed_task *t, int32_t type)
 {
-    const double count = m->type_count[type], weight = 1.0 / (count + 1.0);
-    const double moved = (weight > 0.05 ? weight : 0.05) * (log_ratio - m->type_log[type]);
+    int32_t found = -1;
 
-    m->type_log[type] += moved;
-    m->type_count[type] = count + 1.0;
-    m->types_moved = m->types_moved || fabs(moved) > 0.01;
+    for (int32_t k = 0; k < m->config.num_types; k++)
+        if (k != type && t->measured[k] > 0.0 && (found < 0 || t->measured[k] > t->measured[found]))
+            found = k;
+    return found;
 }
 
-/* The gang is as fast as it should be when single devices are and the serial share is right. */
-static void learn_serial(gnti_managed_task *t, int32_t num, double ratio)
+static double off_by(const gnti_managed_task *t, int32_t type)
 {
-    const double k = num, c = t->terms.overhead;
-    const double inverse = (1.0 - t->terms.serial) / k + t->terms.serial + c * (k - 1.0);
-    const double serial = (inverse * ratio - 1.0 / k - c * (k - 1.0)) / (1.0 - 1.0 / k);
-    const double mean = KEEP * t->terms.serial + (1.0 - KEEP) * serial;
-
-    t->terms.serial = mean < 0.0 ? 0.0 : mean > 1.0 ? 1.0 : mean;
+    return log(t->seconds[type] / t->profile[type]);
 }
 
-/* Each type of the seat has been measured. */
-static bool is_known(const gnti_manager *m, const gnti_managed_task *t)
+/* The first epoch of a task on a type is news of the type. */
+static void tell_belief(gnti_manager *m, const gnti_managed_task *t, int32_t type)
 {
-    for (int32_t i = 0; i < t->held.num; i++)
-        if (t->measured[m->devices[t->held.device[i]].type] <= 0.0)
-            return false;
-    return true;
+    const int32_t other = other_type(m, t, type);
+    const double change =
+        other < 0 ? gnti_belief_tell(&m->belief, type, off_by(t, type))
+                  : gnti_belief_compare(&m->belief, type, other, off_by(t, type) - off_by(t, other));
+
+    m->types_moved = m->types_moved || change > 0.02;
 }
 
-static bool was_told(const gnti_manager *m, const gnti_seat *seat, int32_t i)
+static void learn_device(gnti_manager *m, gnti_managed_task *t, double ratio)
 {
-    for (int32_t j = 0; j < i; j++)
-        if (m->devices[seat->device[j]].type == m->devices[seat->device[i]].type)
-            return true;
-    return false;
+    const int32_t type = m->devices[t->held.device[0]].type;
+    const bool first = t->measured[type] < 1.0;
+    const double fresh = t->seconds[type] * ratio;
+
+    t->seconds[type] = first ? fresh : KEEP * t->seconds[type] + (1.0 - KEEP) * fresh;
+    t->measured[type] += 1.0;
+    if (first)
+        tell_belief(m, t, type);
 }
 
-static void learn_seconds(gnti_manager *m, gnti_managed_task *t, double ratio)
+/* True when a type of the gang had not been measured; it is taken to be what makes the difference. */
+static bool learn_types(const gnti_manager *m, gnti_managed_task *t, double ratio)
 {
+    bool any = false;
+
     for (int32_t i = 0; i < t->held.num; i++) {
         const int32_t type = m->devices[t->held.device[i]].type;
-        const bool first = t->measured[type] <= 0.0;
-        const double fresh = t->seconds[type] * ratio;
 
-        if (was_told(m, &t->held, i) || !isfinite(fresh))
+        if (t->measured[type] > 0.0)
             continue;
-        t->seconds[type] = first ? fresh : KEEP * t->seconds[type] + (1.0 - KEEP) * fresh;
-        t->measured[type] += 1.0;
-        if (first)
-            learn_type(m, type, log(fresh / t->profile[type]));
+        t->seconds[type] *= ratio;
+        t->measured[type] = 1e-3; /* less than an epoch of its own, which would replace it */
+        any = true;
     }
+    return any;
+}
+
+static void learn_serial(const gnti_manager *m, gnti_managed_task *t, double seconds)
+{
+    double sum = 0.0, fastest = 0.0, share = 1.0, serial;
+
+    for (int32_t i = 0; i < t->held.num; i++) {
+        const double r = 1.0 / t->seconds[m->devices[t->held.device[i]].type];
+
+        sum += r;
+        fastest = r > fastest ? r : fastest;
+        share = t->held.share[i] < share ? t->held.share[i] : share;
+    }
+    serial = (seconds * share - 1.0 / sum - t->terms.overhead * (t->held.num - 1) / fastest) /
+             (1.0 / fastest - 1.0 / sum);
+    serial = KEEP * t->terms.serial + (1.0 - KEEP) * serial;
+    if (isfinite(serial))
+        t->terms.serial = serial < 0.0 ? 0.0 : serial > 1.0 ? 1.0 : serial;
 }
 
 /* A plan that stands on other seconds than these may be worth making anew, but not at every epoch: a hundredth of what is left is
@@ -100,43 +119,33 @@ void gnti_managed_learn(gnti_manager *m, gnti_managed_task *t, double seconds)
 {
     const double expected = gnti_managed_epoch(m, t, &t->held), ratio = seconds / expected;
 
-    if (!(seconds > 0.0) || !isfinite(seconds) || !isfinite(expected) || !(ratio > 0.0))
+    if (!(seconds > 0.0) || !isfinite(seconds) || !isfinite(expected) || !(ratio > 0.0) || !isfinite(ratio))
         return;
-    if (t->held.num > 1 && is_known(m, t))
-        learn_serial(t, t->held.num, ratio);
-    else
-        learn_seconds(m, t, ratio);
+    if (t->held.num == 1)
+        learn_device(m, t, ratio);
+    else if (!learn_types(m, t, ratio))
+        learn_serial(m, t, seconds);
     gnti_managed_predict(m, t);
     note_drift(m, t);
 }
 
-/* Mean over the types where it is known of log(learned / given), the type's own share taken out. */
-static double own_log(const gnti_manager *m, const gnti_managed_task *t)
+/* No news makes a prediction zero or infinite. */
+static double limit(double logarithm)
 {
-    double sum = 0.0, count = 0.0;
-
-    for (int32_t k = 0; k < m->config.num_types; k++)
-        if (t->measured[k] > 0.0) {
-            sum += log(t->seconds[k] / t->profile[k]) - m->type_log[k];
-            count += 1.0;
-        }
-    return count > 0.0 ? sum / count : 0.0;
+    return logarithm < -100.0 ? -100.0 : logarithm > 100.0 ? 100.0 : logarithm;
 }
 
 void gnti_managed_predict(const gnti_manager *m, gnti_managed_task *t)
 {
-    const double own = own_log(m, t);
-    double sum = 0.0, count = 0.0;
+    double sum = 0.0, count = 0.0, own;
 
     for (int32_t k = 0; k < m->config.num_types; k++)
-        if (m->type_count[k] > 0.0) {
-            sum += m->type_log[k];
+        if (t->measured[k] > 0.0) {
+            sum += off_by(t, k) - gnti_belief_type(&m->belief, k);
             count += 1.0;
         }
-    for (int32_t k = 0; k < m->config.num_types; k++) {
-        const double of_type = m->type_count[k] > 0.0 ? m->type_log[k] : count > 0.0 ? sum / count : 0.0;
-
+    own = count > 0.0 ? sum / count : gnti_belief_level(&m->belief);
+    for (int32_t k = 0; k < m->config.num_types; k++)
         if (t->measured[k] <= 0.0)
-            t->seconds[k] = t->profile[k] * exp(own + of_type);
-    }
+            t->seconds[k] = t->profile[k] * exp(limit(own + gnti_belief_type(&m->belief, k)));
 }

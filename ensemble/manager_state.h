@@ -4,7 +4,7 @@
  *   manager.c         life cycle, events          manager_learn.c   seconds per epoch from what was measured
  *   manager_task.c    what a task has and had     manager_plan.c    calls gnti_place, finds what differs
  *   manager_moves.c   differences become actions, when their devices are free
- *   manager_facts.c   what the report needs       manager_check.c   invariants
+ *   manager_belief.c  how far off types are       manager_facts.c   what the report needs       manager_check.c   invariants
  * A task waits or runs; `held` is what it has, `flight` what the action under way gives it, `target` what the newest plan wants. A device
  * lists every task that holds it or is under way to it: this list is what can be over-booked.
  */
@@ -30,7 +30,7 @@ typedef struct gnti_managed_task {
     double *profile;  /* (types) seconds as given, scaled by TASK_CHANGED; one block with the next three */
     double *seconds;  /* (types) as learned: what terms.seconds points to */
     double *received; /* (types) seconds of service */
-    double *measured; /* (types) epochs measured on the type so far */
+    double *measured; /* (types) epochs measured on the type so far; 1e-3: on a gang alone */
     double epochs_total, epochs_done;
     double arrived_at, ended_at;
     double boundary_at;     /* when the last epoch ended, or the present placement began */
@@ -59,6 +59,14 @@ typedef struct gnti_managed_device {
     double here_since;
 } gnti_managed_device;
 
+/* Of the types: by how much what was given is off, in logarithms (manager_belief.c). */
+typedef struct gnti_belief {
+    double *mean;       /* (size) level, then types */
+    double *covariance; /* (size, size) */
+    double *gain;       /* (size) scratch */
+    int32_t size;
+} gnti_belief;
+
 /* Devices of a type that came (+1) or went (-1): the lower bound asks what was there when. */
 typedef struct gnti_presence {
     double time;
@@ -83,8 +91,8 @@ struct gnti_manager {
     int64_t num_devices, devices_capacity, managed_capacity;
 
     double *type_busy; /* (types) seconds that devices of the type were busy, of spans that are closed */
-    double *type_log, *type_count; /* (types) mean logarithm of measured over given seconds */
-    bool types_moved;              /* predictions of what was not measured are old */
+    gnti_belief belief;
+    bool types_moved; /* predictions of what was not measured are old */
 
     int32_t *wanting; /* (num_wanting) ids whose target differs */
     int64_t num_wanting, wanting_capacity;
@@ -129,6 +137,15 @@ void gnti_managed_settle(const gnti_manager *m, gnti_managed_task *t);
 void gnti_managed_stand(gnti_manager *m, gnti_managed_task *t);
 /* What is under way is void, it keeps what it holds. */
 void gnti_managed_cancel(gnti_manager *m, gnti_managed_task *t);
+
+/* ---- manager_belief.c ---- */
+gnt_status gnti_belief_create(gnti_belief *b, int32_t num_types);
+void gnti_belief_free(gnti_belief *b);
+double gnti_belief_level(const gnti_belief *b);
+double gnti_belief_type(const gnti_belief *b, int32_t type);
+/* A task that was never measured took log_ratio on the type; or so much more than on another. Answer the largest change of a belief. */
+double gnti_belief_tell(gnti_belief *b, int32_t type, double log_ratio);
+double gnti_belief_compare(gnti_belief *b, int32_t type, int32_t other, double log_ratio);
 
 /* ---- manager_learn.c ---- */
 void gnti_managed_learn(gnti_manager *m, gnti_managed_task *t, double seconds);

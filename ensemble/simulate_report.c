@@ -2,6 +2,8 @@
 /* The facts of a simulation, and whether its work was conserved. */
 #include "ensemble/simulate_state.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
 
 static const char *word_of(const char *words, int32_t index, char out[32])
@@ -74,6 +76,27 @@ done:
     return st;
 }
 
+/* Bound and utilisation stand on true seconds, which the manager never sees. */
+static gnt_status true_facts(const gnti_simulated *s, gnti_manager_facts *out)
+{
+    gnt_status st = GNT_OK;
+    const int32_t num_types = s->world->num_types;
+    double *seconds = NULL;
+
+    GNT_TRY(gnti_alloc_array(&seconds, (int64_t)s->world->num_tasks * num_types + 1));
+    for (int32_t j = 0; j < s->world->num_tasks; j++)
+        for (int32_t k = 0; k < num_types; k++) {
+            const double speed = gnti_world_speed(s->world, j, k);
+
+            seconds[(int64_t)j * num_types + k] =
+                speed > 0.0 ? s->world->tasks[j].seconds * s->tasks[j].scale / speed : INFINITY;
+        }
+    GNT_TRY(gnti_manager_get_true_facts(s->manager, seconds, out));
+done:
+    gnti_free(seconds);
+    return st;
+}
+
 gnt_status gnti_simulated_report(gnti_simulated *s, gnti_json **out)
 {
     gnt_status st = GNT_OK;
@@ -83,7 +106,7 @@ gnt_status gnti_simulated_report(gnti_simulated *s, gnti_json **out)
 
     for (int32_t j = 0; j < s->world->num_tasks; j++)
         trained += s->tasks[j].trained;
-    GNT_TRY(gnti_manager_get_facts(s->manager, &f));
+    GNT_TRY(true_facts(s, &f));
     GNT_TRY(gnti_json_create_object(&facts));
     GNT_TRY(add_settings(s, facts));
     GNT_TRY(add_schedule(s, &f, facts));
