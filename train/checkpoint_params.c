@@ -44,16 +44,18 @@ gnt_status gnti_checkpoint_take_block(gnti_checkpoint *cp, const gnti_params *pa
     gnt_status st = GNT_OK;
     float *all = NULL;
 
-    GNT_TRY(gnti_alloc_array(&all, gnti_params_num_floats(params)));
-    GNT_TRY(gnti_params_read(params, block, all));
     if (cp->block[which] == NULL)
         GNT_TRY(gnti_alloc_array(&cp->block[which], cp->num_floats));
+    if (member >= 0) {
+        GNT_TRY(gnti_params_read_member(params, block, member, cp->block[which]));
+        return GNT_OK;
+    }
+    GNT_TRY(gnti_alloc_array(&all, gnti_params_num_floats(params)));
+    GNT_TRY(gnti_params_read(params, block, all));
     for (int64_t i = 0; i < cp->num_params; i++) {
         const gnti_checkpoint_param *p = &cp->params[i];
-        const int64_t from =
-            gnti_params_info(params, (int32_t)i)->offset + (member < 0 ? 0 : member * p->in * p->out);
 
-        memcpy(cp->block[which] + p->offset, all + from,
+        memcpy(cp->block[which] + p->offset, all + gnti_params_info(params, (int32_t)i)->offset,
                (size_t)(cp->num_members * p->in * p->out) * sizeof(float));
     }
 done:

@@ -95,6 +95,57 @@ static void test_members_equal_lone_runs(void **state)
     }
 }
 
+/* What a member is set to is what a run of these settings has: rates of the model's, decay, learning rate; nodes that do not count
+ * are as if they were not in the training set; a key of the model's text stays. */
+static void test_members_are_runs_of_their_settings(void **state)
+{
+    static const char *const texts[] = { "gcn:8, gcn", "gcn:8:dropout=0.25, gcn:6, gcn" };
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        member_case mc;
+        gnt_trainer *all = NULL;
+        const shape s = { .text = texts[k], .settings = "threads=1;deterministic=bitwise" };
+
+        make(&mc, &s);
+        for (int32_t m = 0; m < 4; m++) {
+            for (int64_t i = 0; i < TRAIN_CASE_NODES; i++)
+                mc.weight[m][i] = (i + m) % 4 == 0 ? 0.0f : 1.0f;
+            mc.members[m].weight = m % 2 == 1 ? mc.weight[m] : NULL;
+        }
+        all = member_case_trainer(&mc, 0, 4);
+        assert_int_equal(train_case_run(all, 100, 0, NULL), 8);
+        for (int32_t m = 0; m < 4; m++) {
+            train_case lone;
+            gnt_trainer *tr = NULL;
+            int64_t num = 0;
+
+            train_case_arrays(&lone, GNT_LABELS_CLASS, 2);
+            lone.text = s.text;
+            lone.config = mc.c.config;
+            lone.config.seed = (int64_t)mc.members[m].seed;
+            lone.config.lr = mc.members[m].lr;
+            lone.config.weight_decay = mc.members[m].weight_decay;
+            lone.model_config = mc.c.model_config;
+            lone.model_config.dropout = mc.members[m].dropout;
+            lone.model_config.input_dropout = mc.members[m].input_dropout;
+            for (int64_t i = 0; m % 2 == 1 && i < lone.arrays.num_train; i++)
+                if (mc.weight[m][lone.train[i]] != 0.0f)
+                    lone.train[num++] = lone.train[i];
+            lone.arrays.num_train = m % 2 == 1 ? num : lone.arrays.num_train;
+            train_case_dataset(&lone, s.settings);
+            tr = train_case_trainer(&lone);
+            assert_int_equal(train_case_run(tr, 100, 0, NULL), 8);
+            all->members[m].train_metric = tr->members[0].train_metric; /* of other nodes */
+            member_case_assert_same(all, m, tr, 0, 0.0f);
+            gnt_trainer_free(&tr);
+            train_case_free(&lone);
+        }
+        gnt_trainer_free(&all);
+        train_case_free(&mc.c);
+    }
+}
+
 /* Ends of their own: a member that has reached its last epoch stays as it is, and is evaluated there. */
 static void test_members_have_their_own_length(void **state)
 {
@@ -322,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members_equal_lone_runs),
+        cmocka_unit_test(test_members_are_runs_of_their_settings),
         cmocka_unit_test(test_members_have_their_own_length),
         cmocka_unit_test(test_a_diverging_member_fails_alone),
         cmocka_unit_test(test_a_lone_member_ends_the_run),
