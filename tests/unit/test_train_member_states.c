@@ -190,6 +190,17 @@ static void test_failed_keep_changes_nothing(void **state)
     }
 }
 
+static void assert_same_weights(gnt_trainer *a, int32_t member_a, gnt_trainer *b, int32_t member_b)
+{
+    gnti_member_state x = { 0 }, y = { 0 };
+
+    gnt_assert_ok(gnti_trainer_take_member(a, member_a, &x));
+    gnt_assert_ok(gnti_trainer_take_member(b, member_b, &y));
+    gnt_assert_same_bits(x.weights, y.weights, x.num_floats);
+    gnti_member_state_free(&x);
+    gnti_member_state_free(&y);
+}
+
 /* Validation accuracy counted from the logits is what the trainer saw. */
 static double accuracy_of(const member_case *mc, const float *logits)
 {
@@ -217,9 +228,13 @@ static void test_logits_by_node(void **state)
     for (size_t k = 0; k < 2; k++) {
         member_case mc;
         gnt_trainer *tr = NULL, *quiet = NULL;
+        int64_t worse = 0;
 
         make(&mc, &places[k], texts[0], GNTI_TRAIN_ADAM);
+        for (int32_t m = 0; m < 3; m++)
+            mc.members[m].lr = 0.5; /* up and down */
         tr = member_case_trainer(&mc, 0, 3);
+        mc.c.config.eval_every = 3;
         quiet = member_case_trainer(&mc, 0, 3);
         gnt_assert_ok(gnti_trainer_member_logits(tr, 1, true, logits)); /* nothing was evaluated */
         gnt_assert_ok(gnti_trainer_member_logits(tr, 1, false, again));
@@ -230,12 +245,16 @@ static void test_logits_by_node(void **state)
             for (int32_t m = 0; m < 3; m++) {
                 gnt_assert_ok(gnti_trainer_member_logits(tr, m, true, logits));
                 assert_true(fabs(accuracy_of(&mc, logits) - tr->members[m].best_valid_metric) < 1e-12);
+                worse += tr->members[m].valid_metric < tr->members[m].best_valid_metric;
                 gnt_assert_ok(gnti_trainer_member_logits(tr, m, false, logits));
                 assert_true(fabs(accuracy_of(&mc, logits) - tr->members[m].valid_metric) < 1e-12);
             }
+            gnt_assert_ok(gnti_trainer_member_logits(quiet, 2, false, again)); /* of this epoch's weights */
+            gnt_assert_same_bits(logits, again, CELLS);
         }
+        assert_true(worse > 0);
         for (int32_t m = 0; m < 3; m++)
-            member_case_assert_same(tr, m, quiet, m, 0.0f); /* looking changes nothing */
+            assert_same_weights(tr, m, quiet, m); /* looking changes nothing */
         gnt_assert_ok(gnti_trainer_member_logits(tr, 2, true, k == 0 ? whole : logits));
         for (int64_t i = 0; k > 0 && i < CELLS; i++)
             assert_true(fabsf(logits[i] - whole[i]) < 1e-3f);

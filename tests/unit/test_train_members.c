@@ -3,6 +3,7 @@
  * whole graph and in clusters, with loss weights of its own and without; and goes on from its state in any company. */
 #include "tests/support/member_case.h"
 
+#include "nn/program_state.h"
 #include "train/trainer_state.h"
 
 #include <math.h>
@@ -144,6 +145,38 @@ static void test_members_are_runs_of_their_settings(void **state)
         gnt_trainer_free(&all);
         train_case_free(&mc.c);
     }
+}
+
+static float hyper_of(const gnt_trainer *tr, const char *name, int32_t m)
+{
+    const gnti_program *p = tr->lead->program;
+
+    for (int64_t h = 1; h < p->num_hypers; h++)
+        if (strcmp(p->hypers[h].name, name) == 0)
+            return p->hyper_values[h * p->ir.num_members + m];
+    return NAN;
+}
+
+/* The step block has each member's values, where a lone run would have them too. */
+static void test_hypers_of_each_member(void **state)
+{
+    member_case mc;
+    gnt_trainer *tr = NULL;
+    const shape s = { .text = "gcn:8:dropout=0.25, gcn:6, gat", .settings = "threads=1" };
+
+    (void)state;
+    make(&mc, &s);
+    tr = member_case_trainer(&mc, 0, 4);
+    assert_int_equal(train_case_run(tr, 1, 0, NULL), 1);
+    for (int32_t m = 0; m < 4; m++) {
+        assert_true(hyper_of(tr, "0.input-dropout", m) == (float)mc.members[m].input_dropout);
+        assert_true(hyper_of(tr, "1.dropout", m) == 0.25f);
+        assert_true(hyper_of(tr, "2.dropout", m) == (float)mc.members[m].dropout);
+        assert_true(hyper_of(tr, "lr", m) == (float)mc.members[m].lr);
+        assert_true(hyper_of(tr, "decay.0", m) == 1e-3f * (float)m);
+    }
+    gnt_trainer_free(&tr);
+    train_case_free(&mc.c);
 }
 
 /* Ends of their own: a member that has reached its last epoch stays as it is, and is evaluated there. */
@@ -374,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members_equal_lone_runs),
         cmocka_unit_test(test_members_are_runs_of_their_settings),
+        cmocka_unit_test(test_hypers_of_each_member),
         cmocka_unit_test(test_members_have_their_own_length),
         cmocka_unit_test(test_a_diverging_member_fails_alone),
         cmocka_unit_test(test_a_lone_member_ends_the_run),
