@@ -90,6 +90,67 @@ typedef struct gnti_heat_chart {
 
 gnt_status gnti_chart_heat(const gnti_heat_chart *chart, gnti_svg *out);
 
+/* Who had which row when. Bars of a row that overlap in time lie side by side in it. */
+typedef struct gnti_gantt_bar {
+    int32_t row, color;
+    double begin, end; /* NaN: left out */
+    const char *label; /* in the bar where it fits; NULL: none */
+    const char *hint;  /* shown by a browser on top of the bar; NULL: none */
+} gnti_gantt_bar;
+
+typedef struct gnti_gantt_chart {
+    const char *title, *subtitle, *x_label;
+    const char *const *rows; /* (num_rows) names */
+    int32_t num_rows;
+    const gnti_gantt_bar *bars;
+    int64_t num_bars;
+    double mark; /* a vertical line, NaN: none */
+    const char *mark_label;
+    int32_t width; /* 0: 1000; the height follows from the rows */
+} gnti_gantt_chart;
+
+gnt_status gnti_chart_gantt(const gnti_gantt_chart *chart, gnti_svg *out);
+
+/* How often one is right who is so sure: a bar a bin, the gap to its mean confidence, and below how many rows a bin has. Bins of
+ * equal width over [0, 1]. */
+typedef struct gnti_reliability_chart {
+    const char *title, *subtitle;
+    const int64_t *count;                /* (num_bins) */
+    const double *confidence, *accuracy; /* (num_bins) means; of empty bins not looked at */
+    int32_t num_bins;
+} gnti_reliability_chart;
+
+gnt_status gnti_chart_reliability(const gnti_reliability_chart *chart, gnti_svg *out);
+
+/* A matrix between things with names; cells are written while they fit. NaN: an empty cell. At most 256 rows. */
+typedef struct gnti_matrix_chart {
+    const char *title, *subtitle;
+    const double *values;     /* (side, side) by row, at least 0 */
+    const char *const *names; /* (side) */
+    int32_t side;
+    bool percent;
+} gnti_matrix_chart;
+
+gnt_status gnti_chart_matrix(const gnti_matrix_chart *chart, gnti_svg *out);
+
+/* Points on a common axis that need not begin at 0, a row each, and vertical lines across all rows. */
+typedef struct gnti_dot {
+    const char *name;
+    double value; /* NaN: the row is empty, the line left out */
+    int32_t color;
+    bool hollow;
+} gnti_dot;
+
+typedef struct gnti_dot_chart {
+    const char *title, *subtitle, *value_label;
+    const gnti_dot *dots, *lines;
+    int32_t num_dots, num_lines;
+    bool percent;
+    int32_t width; /* 0: 640; the height follows from the dots */
+} gnti_dot_chart;
+
+gnt_status gnti_chart_dots(const gnti_dot_chart *chart, gnti_svg *out);
+
 /* Several charts in one document, row by row in `columns` columns. */
 gnt_status gnti_figure(const gnti_svg *charts, int32_t num_charts, int32_t columns, gnti_svg *out);
 

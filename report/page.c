@@ -6,24 +6,42 @@
 
 #include <string.h>
 
+enum { WIDE = 700 }; /* pixels: a chart that is wider keeps a width at which it can be read, and scrolls */
+
+/* Dark where the reader's system is: charts are turned over as they are, which keeps their hues. */
 static const char style[] =
-    "body{margin:0;background:#f5f7fa;color:#1f2933;font:15px/1.5 'DejaVu "
+    ":root{--ink:#1f2933;--soft:#616e7c;--line:#e4e7eb;--page:#f5f7fa;--card:#fff;--head:#f0f3f7;--note:#"
+    "fff8e6;--edge:#e69f00}\n"
+    "body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 'DejaVu "
     "Sans',Verdana,Helvetica,Arial,sans-serif}\n"
     "main{max-width:1060px;margin:0 auto;padding:28px 20px 60px}\n"
-    "h1{font-size:26px;margin:0 0 2px}h2{font-size:18px;margin:34px 0 10px}.sub{color:#616e7c;margin:0 0 "
-    "18px}\n"
+    "h1{font-size:26px;line-height:1.25;margin:0 0 2px;overflow-wrap:anywhere}h2{font-size:18px;margin:34px "
+    "0 10px}\n"
+    "p{max-width:75ch}.sub{color:var(--soft);margin:0 0 18px}\n"
     ".facts{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}\n"
-    ".fact{background:#fff;border:1px solid #e4e7eb;border-radius:8px;padding:10px 16px;min-width:110px}\n"
-    ".fact b{display:block;font-size:21px}.fact span{color:#616e7c;font-size:12px}\n"
-    ".charts{display:flex;flex-wrap:wrap;gap:14px}\n"
-    ".chart{background:#fff;border:1px solid #e4e7eb;border-radius:8px;padding:6px;overflow-x:auto;margin:0 "
-    "0 14px}\n"
-    ".chart svg{display:block;max-width:100%;height:auto}\n"
-    "table{border-collapse:collapse;background:#fff;border:1px solid #e4e7eb;font-size:13px}\n"
+    ".fact{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px "
+    "16px;min-width:110px}\n"
+    ".fact b{display:block;font-size:21px}.fact span{color:var(--soft);font-size:12px}\n"
+    ".charts{display:flex;flex-wrap:wrap;gap:14px;align-items:flex-start}.charts .chart{margin:0}\n"
+    ".chart{background:var(--card);border:1px solid "
+    "var(--line);border-radius:8px;padding:6px;overflow-x:auto;margin:0 "
+    "0 14px;box-sizing:border-box;max-width:100%}\n"
+    ".chart svg{display:block;max-width:100%;height:auto}.wide svg{min-width:720px}\n"
+    "table{border-collapse:collapse;background:var(--card);font-size:13px}\n"
     "th,td{padding:6px 12px;border-bottom:1px solid "
-    "#e4e7eb;text-align:left}th{background:#f0f3f7}td.n{text-align:right}\n"
+    "var(--line);text-align:left;vertical-align:top}th{background:var(--head);white-space:nowrap}\n"
+    "td{max-width:24em;overflow-wrap:break-word}td.n{text-align:right;white-space:nowrap}tr:last-child "
+    "td{border-bottom:0}\n"
+    ".note{background:var(--note);border-left:4px solid var(--edge);border-radius:4px;padding:10px "
+    "14px;margin:12px 0}\n"
     "pre{background:#1f2933;color:#e4e7eb;border-radius:8px;padding:10px "
-    "14px;overflow-x:auto;font-size:13px}\n";
+    "14px;overflow-x:auto;font-size:13px}\n"
+    "@media(max-width:600px){main{padding:16px 10px 40px}h1{font-size:21px}.fact{flex:1 1 38%}}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e4e7eb;--soft:#9aa5b1;--line:#36404a;--page:#12161a;--"
+    "card:#1a1a1a;"
+    "--head:#242a31;--note:#332a12}\n"
+    ".chart svg{filter:invert(.9) hue-rotate(180deg)}pre{background:#242a31}}\n"
+    "@media print{body{background:#fff}.chart{break-inside:avoid}}\n";
 
 void gnti_page_begin(gnti_page *page, const char *title, const char *subtitle)
 {
@@ -65,9 +83,25 @@ void gnti_page_code(gnti_page *page, const char *text)
     element(page, "pre", text);
 }
 
+void gnti_page_note(gnti_page *page, const char *text)
+{
+    gnti_text_append(&page->text, "<div class=\"note\">");
+    gnti_append_escaped(&page->text, text);
+    gnti_text_append(&page->text, "</div>\n");
+}
+
+void gnti_page_charts(gnti_page *page, const gnti_svg *charts, int32_t num_charts)
+{
+    gnti_text_append(&page->text, "<div class=\"charts\">\n");
+    for (int32_t i = 0; i < num_charts; i++)
+        gnti_page_chart(page, &charts[i]);
+    gnti_text_append(&page->text, "</div>\n");
+}
+
 void gnti_page_chart(gnti_page *page, const gnti_svg *chart)
 {
-    gnti_text_append(&page->text, "<div class=\"chart\">\n");
+    gnti_text_append(&page->text,
+                     chart->width > WIDE ? "<div class=\"chart wide\">\n" : "<div class=\"chart\">\n");
     gnti_text_append(&page->text, chart->text == NULL ? "" : chart->text);
     gnti_text_append(&page->text, "</div>\n");
 }

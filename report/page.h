@@ -18,6 +18,9 @@ void gnti_page_heading(gnti_page *page, const char *text);
 void gnti_page_paragraph(gnti_page *page, const char *text);
 void gnti_page_code(gnti_page *page, const char *text); /* a command to copy */
 void gnti_page_chart(gnti_page *page, const gnti_svg *chart);
+void gnti_page_charts(gnti_page *page, const gnti_svg *charts,
+                      int32_t num_charts);              /* side by side where there is room */
+void gnti_page_note(gnti_page *page, const char *text); /* a sentence that must be seen */
 
 /* A row of cards: num_facts names with their values. */
 void gnti_page_facts(gnti_page *page, const char *const *names, const char *const *values, int32_t num_facts);
