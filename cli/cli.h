@@ -141,6 +141,7 @@ const char *cli_format_seconds(double seconds, char out[CLI_FORMAT_BYTES]); /* 2
 /* ---- stop.c ---- */
 /* From now on the first SIGINT, SIGTERM, SIGUSR1 or SIGUSR2 asks the trainer to stop, a later one leaves at once. */
 void cli_stop_begin(gnt_trainer *tr);
+void cli_stop_begin_ensemble(void); /* the same for the ensemble that trains in this process */
 void cli_stop_end(void);
 const char *cli_stop_reason(void); /* "SIGTERM", NULL: none came */
 

@@ -4,6 +4,8 @@
  * second belong to the first. Handlers only set flags, read a clock and leave: all of it allowed there. They stay behind the
  * last epoch too: all ranks stop when the signal reaches one, and it may reach another that is just leaving.
  */
+#include <gnntrain/experimental_ensemble.h>
+
 #include "cli/cli.h"
 
 #include <signal.h>
@@ -16,6 +18,7 @@ static const int signals[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2 };
 enum { NUM_SIGNALS = 4 };
 
 static _Atomic(gnt_trainer *) g_trainer;
+static atomic_bool g_ensemble; /* an ensemble is told to stop, not a trainer */
 static atomic_int g_first_signal;
 static atomic_llong g_first_at; /* milliseconds */
 
@@ -40,6 +43,8 @@ static void on_signal(int number)
     atomic_store(&g_first_at, now_ms());
     if (tr != NULL)
         gnt_trainer_request_stop(tr);
+    if (atomic_load(&g_ensemble))
+        gntx_ensemble_request_stop();
 }
 
 void cli_stop_begin(gnt_trainer *tr)
@@ -56,8 +61,15 @@ void cli_stop_begin(gnt_trainer *tr)
         sigaction(signals[i], &action, NULL);
 }
 
+void cli_stop_begin_ensemble(void)
+{
+    atomic_store(&g_ensemble, true);
+    cli_stop_begin(NULL);
+}
+
 void cli_stop_end(void)
 {
+    atomic_store(&g_ensemble, false);
     atomic_store(&g_trainer, NULL);
 }
 

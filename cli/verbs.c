@@ -18,6 +18,8 @@
     X(export)        \
     X(explain)       \
     X(plot)          \
+    X(ensemble_train) \
+    X(ensemble_resize) \
     X(ensemble_combine) \
     X(ensemble_report) \
     X(simulate)      \

@@ -38,4 +38,8 @@ gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_
                              const gnti_ensemble_config *config, gnti_ensemble_watch watch, void *user,
                              gnti_json **out_summary);
 
+/* Asks the process that runs in this folder to go on with these devices; waits for its answer (wait_limit seconds, 0: for ever).
+ * ERR_STATE: nobody runs there, ERR_USAGE: it refuses, with its reason. */
+gnt_status gnti_ensemble_resize(const char *run, const char *devices, double wait_limit, gnti_json **out);
+
 #endif

@@ -29,6 +29,10 @@ gnt_status gnti_run_clear(gnti_run *run);
 /* Metrics lines up to `epoch` stay, later ones (and a torn last line) go. */
 gnt_status gnti_run_cut_metrics(gnti_run *run, int64_t epoch);
 
+/* The same for a folder that holds one member of a trainer: lines as a lone run writes them. */
+gnt_status gnti_folder_write_metrics(const char *folder, const gnt_epoch_stats *stats, int32_t member);
+gnt_status gnti_folder_cut_metrics(const char *folder, int64_t epoch);
+
 /* One line in each metrics file; allocates nothing. */
 gnt_status gnti_run_write_metrics(gnti_run *run, const gnt_trainer *tr, const gnt_epoch_stats *stats);
 /* The metrics files reach the disk: before a checkpoint that counts on them. */

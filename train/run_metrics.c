@@ -38,7 +38,7 @@ static void number(double value, const char *nothing, char out[GNTI_NUMBER_BYTES
         snprintf(out, GNTI_NUMBER_BYTES, "%s", nothing);
 }
 
-static gnt_status write_row(const gnti_run_place *place, const metrics_row *r)
+static gnt_status write_row(const char *jsonl, const char *csv, const metrics_row *r)
 {
     gnt_status st = GNT_OK;
     const double values[] = { r->train_loss,   r->valid_loss, r->train_metric,
@@ -57,12 +57,12 @@ static gnt_status write_row(const gnti_run_place *place, const metrics_row *r)
                  "{\"epoch\":%lld,\"train_loss\":%s,\"valid_loss\":%s,\"metric\":\"%s\",\"train_metric\":%s,"
                  "\"valid_metric\":%s,\"seconds\":%s,\"eval_seconds\":%s%s}\n",
                  (long long)r->epoch, n[0], n[1], r->metric, n[2], n[3], n[4], n[5], more);
-    GNT_TRY(gnti_run_append(place->jsonl, line, (size_t)length));
+    GNT_TRY(gnti_run_append(jsonl, line, (size_t)length));
     for (int i = 0; i < 6; i++)
         number(values[i], "", n[i]);
     length = snprintf(line, sizeof line, "%lld,%s,%s,%s,%s,%s,%s,%s\n", (long long)r->epoch, n[0], n[1],
                       r->metric, n[2], n[3], n[4], n[5]);
-    GNT_TRY(gnti_run_append(place->csv, line, (size_t)length));
+    GNT_TRY(gnti_run_append(csv, line, (size_t)length));
 done:
     return st;
 }
@@ -80,7 +80,7 @@ gnt_status gnti_run_write_metrics(gnti_run *run, const gnt_trainer *tr, const gn
                         .eval_seconds = stats->eval_seconds,
                         .virtual_seconds = stats->virtual_seconds };
 
-    GNT_TRY(write_row(&run->top, &row));
+    GNT_TRY(write_row(run->top.jsonl, run->top.csv, &row));
     for (int32_t m = 0; run->seeds != NULL && m < run->num_members; m++) {
         if (!tr->live[m]) /* it stopped earlier: a lone run would have ended */
             continue;
@@ -88,9 +88,32 @@ gnt_status gnti_run_write_metrics(gnti_run *run, const gnt_trainer *tr, const gn
         row.valid_loss = stats->member_valid_loss[m];
         row.train_metric = stats->member_train_metric[m];
         row.valid_metric = stats->member_valid_metric[m];
-        GNT_TRY(write_row(&run->seeds[m], &row));
+        GNT_TRY(write_row(run->seeds[m].jsonl, run->seeds[m].csv, &row));
     }
 done:
+    return st;
+}
+
+gnt_status gnti_folder_write_metrics(const char *folder, const gnt_epoch_stats *stats, int32_t member)
+{
+    gnt_status st = GNT_OK;
+    char *jsonl = NULL, *csv = NULL;
+    const metrics_row row = { .epoch = stats->epoch,
+                              .metric = stats->metric,
+                              .train_loss = stats->member_train_loss[member],
+                              .valid_loss = stats->member_valid_loss[member],
+                              .train_metric = stats->member_train_metric[member],
+                              .valid_metric = stats->member_valid_metric[member],
+                              .seconds = stats->seconds,
+                              .eval_seconds = stats->eval_seconds,
+                              .virtual_seconds = stats->virtual_seconds };
+
+    GNT_TRY(gnti_path_join(folder, "metrics.jsonl", &jsonl));
+    GNT_TRY(gnti_path_join(folder, "metrics.csv", &csv));
+    GNT_TRY(write_row(jsonl, csv, &row));
+done:
+    gnti_free(jsonl);
+    gnti_free(csv);
     return st;
 }
 
@@ -160,6 +183,21 @@ static gnt_status cut_place(const gnti_run_place *place, int64_t epoch)
     GNT_TRY(cut_file(place->jsonl, epoch, true));
     GNT_TRY(cut_file(place->csv, epoch, false));
 done:
+    return st;
+}
+
+gnt_status gnti_folder_cut_metrics(const char *folder, int64_t epoch)
+{
+    gnt_status st = GNT_OK;
+    char *jsonl = NULL, *csv = NULL;
+
+    GNT_TRY(gnti_path_join(folder, "metrics.jsonl", &jsonl));
+    GNT_TRY(gnti_path_join(folder, "metrics.csv", &csv));
+    GNT_TRY(cut_file(jsonl, epoch, true));
+    GNT_TRY(cut_file(csv, epoch, false));
+done:
+    gnti_free(jsonl);
+    gnti_free(csv);
     return st;
 }
 

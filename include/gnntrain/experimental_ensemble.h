@@ -17,6 +17,7 @@ typedef struct gntx_ensemble_options {
     char *partition; /* file, for groups over several devices */
     int64_t checkpoint_every;
     double time_limit, wait_limit;
+    int32_t deterministic; /* off|run|bitwise: of the context, which the caller makes */
 } gntx_ensemble_options;
 GNT_API const gnt_option *gntx_ensemble_option_table(void);
 

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fails, and what happens then.
+ *
+ *   a member among others (its loss or gradient is no number)   the others go on; it is tried again from its newest checkpoint, alone
+ *   a group, by status or out of memory                         its members are tried again from their newest checkpoints, in halves
+ *   a member alone                                              tried again `retries` times, as the manager counts; then given up
+ *   a device                                                    its groups are tried again elsewhere; the device is gone
+ * Whoever is not named here is not touched. Failures to write files are the run's own and end it.
+ */
+#include "ensemble/live.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+gnt_status gnti_live_event(gnti_live *run, gnti_event e)
+{
+    e.time = gnti_live_now(run);
+    return gnti_manager_event(run->manager, &e);
+}
+
+/* ---- journal and log ---------------------------------------------------------------------------------------------------- */
+
+static gnt_status note_member(gnti_live *run, const char *event, int32_t m, const char *text, int64_t epoch)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(gnti_json_set_text(o, "member", run->spec->members[m].name));
+    GNT_TRY(gnti_json_set_text(o, "message", text));
+    GNT_TRY(gnti_json_set_int(o, "epochs", epoch));
+    GNT_TRY(gnti_json_set_number(o, "seconds", run->members[m].seconds));
+    GNT_TRY(gnti_journal_add(run->journal, event, o, true));
+done:
+    gnti_json_free(&o);
+    return st;
+}
+
+static gnt_status note_failure(gnti_live *run, int32_t m, const char *text)
+{
+    gnt_status st = GNT_OK;
+    gnti_live_member *member = &run->members[m];
+
+    if (text != member->failure)
+        snprintf(member->failure, sizeof member->failure, "%s", text);
+    GNT_TRY(note_member(run, "failed", m, member->failure, member->epoch));
+    GNT_TRY(gnti_live_note(run, "member %s failed after epoch %lld: %s", run->spec->members[m].name,
+                           (long long)member->epoch, member->failure));
+done:
+    return st;
+}
+
+gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, const char *why)
+{
+    gnt_status st = GNT_OK;
+    gnti_live_member *member = &run->members[m];
+
+    if (member->failure[0] == '\0')
+        snprintf(member->failure, sizeof member->failure, "%s", why);
+    member->outcome = GNTI_LIVE_FAILED;
+    member->how = "failed";
+    member->epochs_trained = member->epoch;
+    GNT_TRY(note_member(run, "given-up", m, member->failure, member->epoch));
+    GNT_TRY(gnti_live_note(run, "member %s is given up: %s", run->spec->members[m].name, member->failure));
+done:
+    return st;
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------------------------------------- */
+
+gnt_status gnti_live_give_up(gnti_live_task *t)
+{
+    gnt_status st = GNT_OK;
+
+    gnti_live_dissolve(t);
+    for (int32_t i = 0; i < t->num_members; i++)
+        if (!t->done[i])
+            GNT_TRY(
+                gnti_live_member_give_up(t->run, t->members[i], "no device that is left has room for it"));
+    GNT_TRY(gnti_live_arrive(t->run, NULL, 0)); /* those that build on them have failed too */
+done:
+    return st;
+}
+
+/* Epochs that the manager counts: since the task arrived. */
+static double epochs_since(const gnti_live_task *t)
+{
+    return t->epoch > t->first_epoch ? (double)(t->epoch - t->first_epoch) : 0.0;
+}
+
+/* The task is over for the manager, its members come back as others. */
+static gnt_status regroup(gnti_live_task *t, int32_t most)
+{
+    gnt_status st = GNT_OK;
+    uint8_t *only = NULL;
+
+    GNT_TRY(gnti_calloc_array(&only, t->run->spec->num_members + 1));
+    for (int32_t i = 0; i < t->num_members; i++)
+        only[t->members[i]] = !t->done[i];
+    gnti_live_dissolve(t);
+    GNT_TRY(gnti_live_event(t->run, (gnti_event){ .kind = GNTI_EVENT_TASK_ENDED, .task = t->id }));
+    GNT_TRY(gnti_live_arrive(t->run, only, most));
+done:
+    gnti_free(only);
+    return st;
+}
+
+gnt_status gnti_live_task_uneven(gnti_live_task *t)
+{
+    return regroup(t, 0);
+}
+
+/* ---- devices ---------------------------------------------------------------------------------------------------------------- */
+
+/* Whether a device still answers: one that is asked to be lost does not, one that is there gives memory. */
+static bool answers(const gnti_live *run, int32_t d, int64_t step)
+{
+    const gnti_device_spec *spec = &run->specs[d];
+    gnti_device_config config = *gnti_context_device_config(run->ctx);
+    gnt_device *device = NULL;
+    gnt_buffer *buffer = NULL;
+    gnt_stream *stream = NULL;
+    bool fine;
+
+    if (spec->lost_step >= 0)
+        return step < spec->lost_step;
+    config.num_threads = 1;
+    fine = gnti_device_open_spec(spec, 0, &config, &device) == GNT_OK &&
+           gnti_buffer_alloc(device, 64, &buffer) == GNT_OK &&
+           gnti_stream_open(device, 0, &stream) == GNT_OK && gnti_stream_finish(stream) == GNT_OK;
+    gnti_stream_close(&stream);
+    gnti_buffer_free(&buffer);
+    gnti_device_close(&device);
+    return fine;
+}
+
+static bool is_on(const int32_t *devices, int32_t num, int32_t d)
+{
+    for (int32_t i = 0; i < num; i++)
+        if (devices[i] == d)
+            return true;
+    return false;
+}
+
+/* The device is gone: what was on it goes back to its checkpoints, what was on its way there stays. */
+static gnt_status lose_device(gnti_live *run, int32_t d, const char *text)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    if (!run->devices[d].present)
+        return GNT_OK;
+    run->devices[d].present = false;
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(gnti_json_set_int(o, "device", d));
+    GNT_TRY(gnti_json_set_text(o, "name", run->devices[d].name));
+    GNT_TRY(gnti_json_set_text(o, "message", text));
+    GNT_TRY(gnti_journal_add(run->journal, "device-lost", o, true));
+    GNT_TRY(gnti_live_note(run, "device %d (%s) was lost at %.3g s: %s", (int)d, run->devices[d].name,
+                           gnti_live_now(run), text));
+    for (int64_t i = 0; i < run->num_tasks; i++) {
+        gnti_live_task *t = run->tasks[i];
+
+        if (t->over)
+            continue;
+        t->lost = t->lost || is_on(t->devices, t->num_devices, d);
+        if (t->order.pending && is_on(t->order.devices, t->order.num_devices, d))
+            t->order.pending = false;
+    }
+    GNT_TRY(gnti_live_event(run, (gnti_event){ .kind = GNTI_EVENT_DEVICE_LOST, .device = d }));
+    pthread_cond_broadcast(&run->wake);
+done:
+    gnti_json_free(&o);
+    return st;
+}
+
+/* Of the task's devices those that no longer answer; the first one when all seem to. */
+static gnt_status lose_devices(gnti_live_task *t, const char *text)
+{
+    gnt_status st = GNT_OK;
+    int32_t num_lost = 0;
+
+    for (int32_t i = 0; i < t->num_devices; i++)
+        if (!answers(t->run, t->devices[i], t->epoch)) {
+            GNT_TRY(lose_device(t->run, t->devices[i], text));
+            num_lost++;
+        }
+    if (num_lost == 0 && t->num_devices > 0)
+        GNT_TRY(lose_device(t->run, t->devices[0], text));
+done:
+    return st;
+}
+
+/* ---- failures ------------------------------------------------------------------------------------------------------------- */
+
+gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const char *text)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+    const int32_t live = gnti_live_task_live(t, NULL);
+
+    if (t->over)
+        return GNT_OK;
+    if (status == GNT_ERR_DEVICE_LOST)
+        return lose_devices(t, text);
+    for (int32_t i = 0; i < t->num_members; i++)
+        if (!t->done[i])
+            GNT_TRY(note_failure(run, t->members[i], text));
+    if (live > 1)
+        return regroup(t, (live + 1) / 2);
+    for (int32_t i = 0; i < t->num_members; i++)
+        if (!t->done[i]) {
+            run->members[t->members[i]].alone = true;
+            t->epoch = run->members[t->members[i]].epoch;
+        }
+    GNT_TRY(gnti_live_event(run, (gnti_event){ .kind = GNTI_EVENT_TASK_FAILED,
+                                               .task = t->id,
+                                               .epochs_done = epochs_since(t),
+                                               .generation = t->generation }));
+done:
+    return st;
+}
+
+/* Members that failed among others train alone from now on. */
+static gnt_status part_with(gnti_live_task *t, const gnti_live_report *report)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+
+    for (int32_t i = 0; i < report->num_failed; i++) {
+        gnti_live_member *member = &run->members[report->failed[i]];
+
+        GNT_TRY(note_failure(run, report->failed[i], member->failure));
+        member->alone = true;
+        member->in_task = false;
+    }
+    if (report->num_failed > 0)
+        GNT_TRY(gnti_live_arrive(run, NULL, 0));
+done:
+    return st;
+}
+
+gnt_status gnti_live_take_report(gnti_live_task *t, const gnti_live_report *report)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+    gnti_event e = { .task = t->id, .generation = t->generation, .epochs_done = epochs_since(t) };
+
+    if (report->status != GNT_OK) /* of a lost device that is known */
+        return t->lost ? GNT_OK : gnti_live_task_failed(t, report->status, report->error.text);
+    e.kind = GNTI_EVENT_EPOCH_DONE;
+    e.seconds = report->seconds;
+    GNT_TRY(gnti_live_event(run, e));
+    if (report->over) {
+        gnti_live_dissolve(t);
+        GNT_TRY(part_with(t, report));
+        e.kind = GNTI_EVENT_TASK_ENDED;
+        GNT_TRY(gnti_live_event(run, e));
+        return gnti_live_arrive(run, NULL, 0); /* those that waited for these members */
+    }
+    GNT_TRY(part_with(t, report));
+    if (report->scale < 1.0) {
+        e.kind = GNTI_EVENT_TASK_CHANGED;
+        e.scale = report->scale;
+        GNT_TRY(gnti_live_event(run, e));
+    }
+done:
+    return st;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Members that nobody trains become groups (fusion.h), groups become tasks of the manager.
+ *
+ * A task's memory is what its own trainer takes on a device, all the time: trainers of different tasks do not share scratch memory, so
+ * for planners it lasts.
+ */
+#include "ensemble/live.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How a group speeds up over devices, before it was ever seen: a tenth is serial, each device costs a hundredth. */
+static const double SERIAL = 0.1, OVERHEAD = 0.01;
+
+gnti_live_task *gnti_live_find(const gnti_live *run, int64_t id)
+{
+    return id >= 0 && id < run->num_tasks ? run->tasks[id] : NULL;
+}
+
+void gnti_live_task_free(gnti_live_task **task)
+{
+    gnti_live_task *t = task != NULL ? *task : NULL;
+
+    if (t == NULL)
+        return;
+    *task = NULL;
+    gnt_trainer_free(&t->next);
+    gnti_live_task_drop(t);
+    gnt_model_free(&t->model);
+    gnti_live_report_clear(&t->report);
+    gnti_free(t->members);
+    gnti_free(t->done);
+    gnti_free(t->members_at_start);
+    gnti_free(t->next_members);
+    gnti_free(t->next_devices);
+    gnti_free(t->order.devices);
+    gnti_free(t->order.shares);
+    gnti_free(t->devices);
+    gnti_free(t);
+}
+
+void gnti_live_dissolve(gnti_live_task *t)
+{
+    if (t->over)
+        return;
+    t->over = true;
+    for (int32_t i = 0; i < t->num_members; i++)
+        t->run->members[t->members[i]].in_task = false;
+    for (int32_t i = 0; i < t->num_devices; i++)
+        gnti_lanes_part(t->run->devices[t->devices[i]].lanes, t->id);
+}
+
+/* One that waits for another is trained when that has ended; when that has failed it never will be. */
+static gnt_status may_begin(gnti_live *run, int32_t m, bool *out)
+{
+    gnt_status st = GNT_OK;
+    const int32_t before = gnti_method_waits_for(run->spec, m);
+
+    *out = before < 0 || run->members[before].outcome == GNTI_LIVE_ENDED;
+    if (before >= 0 && run->members[before].outcome == GNTI_LIVE_FAILED)
+        GNT_TRY(gnti_live_member_give_up(run, m, "the member that it builds on has failed"));
+done:
+    return st;
+}
+
+bool gnti_live_all_done(const gnti_live *run)
+{
+    for (int32_t m = 0; m < run->spec->num_members; m++)
+        if (run->members[m].outcome == GNTI_LIVE_PENDING)
+            return false;
+    return true;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct choice {
+    uint8_t *pending; /* (members) */
+    int64_t *epochs, *capacity;
+    double *speeds;
+    int32_t num_devices, num;
+} choice;
+
+static void free_choice(choice *c)
+{
+    gnti_free(c->pending);
+    gnti_free(c->epochs);
+    gnti_free(c->capacity);
+    gnti_free(c->speeds);
+}
+
+/* Who is to be grouped, for which devices. alone: those that failed among others, or all others. */
+static gnt_status choose(gnti_live *run, const uint8_t *only, bool alone, choice *c)
+{
+    gnt_status st = GNT_OK;
+    const int32_t num = run->spec->num_members;
+
+    GNT_TRY(gnti_calloc_array(&c->pending, num + 1));
+    GNT_TRY(gnti_calloc_array(&c->epochs, num + 1));
+    GNT_TRY(gnti_calloc_array(&c->capacity, run->num_devices + 1));
+    GNT_TRY(gnti_calloc_array(&c->speeds, run->num_devices + 1));
+    for (int32_t m = 0; m < num; m++) {
+        gnti_live_member *member = &run->members[m];
+        bool ready = false;
+
+        c->epochs[m] = member->epoch;
+        if (member->outcome != GNTI_LIVE_PENDING || member->in_task || member->alone != alone ||
+            (only != NULL && !only[m]))
+            continue;
+        GNT_TRY(may_begin(run, m, &ready));
+        c->pending[m] = ready;
+        c->num += ready;
+    }
+    for (int32_t d = 0; d < run->num_devices; d++)
+        if (run->devices[d].present) {
+            c->capacity[c->num_devices] = (int64_t)run->specs[d].memory;
+            c->speeds[c->num_devices++] = run->devices[d].speed;
+        }
+done:
+    return st;
+}
+
+static gnt_status make_task(gnti_live *run, const gnti_fused_group *g, gnti_live_task **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_live_task *t = NULL;
+
+    GNT_TRY(gnti_calloc_array(&t, 1));
+    t->run = run;
+    t->id = run->num_tasks;
+    GNT_TRY(gnti_alloc_array(&t->members, g->num_members));
+    GNT_TRY(gnti_calloc_array(&t->done, g->num_members));
+    GNT_TRY(gnti_alloc_array(&t->next_members, g->num_members));
+    memcpy(t->members, g->members, (size_t)g->num_members * sizeof *t->members);
+    GNT_TRY(gnti_alloc_array(&t->members_at_start, g->num_members));
+    memcpy(t->members_at_start, g->members, (size_t)g->num_members * sizeof *t->members);
+    t->num_members = t->num_at_start = g->num_members;
+    t->view = run->view_of[g->members[0]];
+    t->epoch = t->first_epoch = g->epoch;
+    for (int32_t i = 0; i < g->num_members; i++) {
+        t->epochs = gnti_max_i64(t->epochs, run->spec->members[g->members[i]].train.epochs);
+        run->members[g->members[i]].in_task = true;
+    }
+    *out = t;
+    t = NULL;
+done:
+    gnti_live_task_free(&t);
+    return st;
+}
+
+/* Whether the bits of a run may be cut into parts: as gnt_trainer_resize. */
+static int32_t widest_gang(const gnti_live *run, const gnti_live_task *t)
+{
+    const gnt_trainer_config *c = &run->spec->members[t->members[0]].train;
+    const bool cut = run->config->partition != NULL && run->config->partition[0] != 0;
+
+    if (c->source != GNTI_SOURCE_WORD_FULL || run->views[t->view].what.seed != 0)
+        return 1;
+    if (!cut && (gnti_context_determinism(run->ctx) == GNTI_DET_BITWISE || c->chunks < 2))
+        return 1;
+    return cut ? GNTI_LIVE_MAX_DEVICES : (int32_t)c->chunks;
+}
+
+static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_live_task *t)
+{
+    gnt_status st = GNT_OK;
+    double *seconds = NULL;
+    gnti_place_task task = { .id = t->id,
+                             .weight = 1.0,
+                             .epochs_left = (double)gnti_max_i64(t->epochs - t->epoch, 1),
+                             .serial = SERIAL,
+                             .overhead = OVERHEAD,
+                             .max_devices = widest_gang(run, t),
+                             .shared_bytes = g->shared_bytes,
+                             .lasting_bytes = g->lasting_bytes + g->scratch_bytes,
+                             .data = t->view,
+                             .foreground = run->spec->members[t->members[0]].foreground };
+
+    GNT_TRY(gnti_calloc_array(&seconds, run->num_types));
+    GNT_TRY(gnti_live_forecast(run, g, seconds));
+    task.seconds = seconds;
+    GNT_TRY(gnti_live_event(
+        run, (gnti_event){ .kind = GNTI_EVENT_TASK_ARRIVED, .task = t->id, .new_task = &task }));
+done:
+    gnti_free(seconds);
+    return st;
+}
+
+/* Groups of those chosen; each becomes a task. */
+static gnt_status form(gnti_live *run, const choice *c, int32_t most)
+{
+    gnt_status st = GNT_OK;
+    gnti_fused_group *groups = NULL;
+    int32_t num = 0;
+    const gnti_grouping g = { .spec = run->spec,
+                              .epochs = c->epochs,
+                              .pending = c->pending,
+                              .speeds = c->speeds,
+                              .capacity = c->capacity,
+                              .num_devices = c->num_devices,
+                              .max_members = most };
+
+    if (c->num == 0)
+        return GNT_OK;
+    GNT_TRY(gnti_fused_groups_form(&g, run->data, &groups, &num));
+    for (int32_t i = 0; i < num; i++) {
+        gnti_live_task *t = NULL;
+
+        GNT_TRY(gnti_grow_array(&run->tasks, &run->tasks_capacity, run->num_tasks + 1));
+        GNT_TRY(make_task(run, &groups[i], &t));
+        run->tasks[run->num_tasks++] = t;
+        GNT_TRY(tell_manager(run, &groups[i], t));
+    }
+done:
+    gnti_fused_groups_free(&groups, num);
+    return st;
+}
+
+gnt_status gnti_live_arrive(gnti_live *run, const uint8_t *only, int32_t most)
+{
+    gnt_status st = GNT_OK;
+    choice others = { 0 }, alone = { 0 };
+
+    GNT_TRY(choose(run, only, false, &others));
+    GNT_TRY(form(run, &others, most));
+    GNT_TRY(choose(run, only, true, &alone));
+    GNT_TRY(form(run, &alone, 1));
+done:
+    free_choice(&others);
+    free_choice(&alone);
+    return st;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the manager wants of tasks, and where they are; all under the lock. Then how far the run is.
+ */
+#include "ensemble/live.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double SHOW_EVERY = 0.1;
+
+gnt_status gnti_live_take_action(gnti_live *run, const gnti_action *a)
+{
+    gnt_status st = GNT_OK;
+    gnti_live_task *t = gnti_live_find(run, a->task);
+    gnti_live_order *o = &t->order;
+
+    if (a->kind == GNTI_ACTION_GIVE_UP)
+        return gnti_live_give_up(t);
+    if (a->num_devices > o->capacity) {
+        GNT_TRY(gnti_realloc_array(&o->devices, a->num_devices));
+        GNT_TRY(gnti_realloc_array(&o->shares, a->num_devices));
+        o->capacity = a->num_devices;
+    }
+    o->pending = true;
+    o->hold = a->kind == GNTI_ACTION_HOLD;
+    o->generation = a->generation;
+    o->num_devices = a->num_devices;
+    for (int32_t i = 0; i < a->num_devices; i++) {
+        o->devices[i] = a->devices[i];
+        o->shares[i] = a->shares[i];
+    }
+done:
+    return st;
+}
+
+static gnt_status note_place(const gnti_live_task *t)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+    gnti_json *o = NULL, *names = NULL, *devices = NULL;
+
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(gnti_json_set_int(o, "task", t->id));
+    GNT_TRY(gnti_json_set_int(o, "epoch", t->epoch));
+    GNT_TRY(gnti_json_set_number(o, "at", gnti_live_now(run)));
+    GNT_TRY(gnti_json_set_array(o, "devices", &devices));
+    for (int32_t i = 0; i < t->num_devices; i++)
+        GNT_TRY(gnti_json_append_int(devices, t->devices[i]));
+    GNT_TRY(gnti_json_set_array(o, "members", &names));
+    for (int32_t i = 0; i < t->num_members; i++)
+        GNT_TRY(gnti_json_append_text(names, run->spec->members[t->members[i]].name));
+    GNT_TRY(gnti_journal_add(run->journal, t->num_devices > 0 ? "placed" : "held", o, false));
+done:
+    gnti_json_free(&o);
+    return st;
+}
+
+void gnti_live_task_stand(gnti_live_task *t)
+{
+    for (int32_t i = 0; i < t->num_devices; i++)
+        gnti_lanes_part(t->run->devices[t->devices[i]].lanes, t->id);
+    t->num_devices = 0;
+}
+
+gnt_status gnti_live_task_sit(gnti_live_task *t)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+    gnti_live_order *o = &t->order;
+    const bool foreground = run->spec->members[t->members[0]].foreground;
+
+    gnti_live_task_stand(t);
+    if (o->num_devices > t->capacity) {
+        GNT_TRY(gnti_realloc_array(&t->devices, o->num_devices));
+        t->capacity = o->num_devices;
+    }
+    for (int32_t i = 0; i < o->num_devices; i++) {
+        GNT_TRY(gnti_lanes_join(run->devices[o->devices[i]].lanes, t->id, o->shares[i], foreground));
+        t->devices[t->num_devices++] = o->devices[i];
+    }
+    t->generation = o->generation;
+    o->pending = false;
+    GNT_TRY(note_place(t));
+done:
+    return st;
+}
+
+/* ---- progress ------------------------------------------------------------------------------------------------------------ */
+
+static void count(const gnti_live *run, gnti_ensemble_progress *p)
+{
+    const gnti_spec *spec = run->spec;
+
+    p->num_members = spec->num_members;
+    for (int32_t m = 0; m < spec->num_members; m++) {
+        const gnti_live_member *member = &run->members[m];
+
+        p->num_ended += member->outcome == GNTI_LIVE_ENDED;
+        p->num_failed += member->outcome == GNTI_LIVE_FAILED;
+        p->epochs_all += spec->members[m].train.epochs;
+        p->epochs_done += member->outcome == GNTI_LIVE_PENDING ? (member->in_task ? 0 : member->epoch)
+                                                               : spec->members[m].train.epochs;
+    }
+    for (int64_t i = 0; i < run->num_tasks; i++) {
+        const gnti_live_task *t = run->tasks[i];
+
+        if (t->over)
+            continue;
+        for (int32_t k = 0; k < t->num_members; k++)
+            if (!t->done[k]) {
+                p->num_running += t->num_devices > 0;
+                p->epochs_done += t->epoch;
+            }
+    }
+}
+
+gnt_status gnti_live_show(gnti_live *run, bool last)
+{
+    gnti_ensemble_progress p = { 0 };
+    const double now = gnti_clock_seconds();
+
+    if (run->watch == NULL || (!last && now - run->shown_at < SHOW_EVERY))
+        return GNT_OK;
+    count(run, &p);
+    p.seconds = now - run->started;
+    if (run->epochs_before < 0)
+        run->epochs_before = p.epochs_done;
+    p.seconds_left = p.epochs_done > run->epochs_before ? p.seconds * (double)(p.epochs_all - p.epochs_done) /
+                                                              (double)(p.epochs_done - run->epochs_before)
+                                                        : (double)NAN;
+    run->shown_at = now;
+    run->watch(&p, run->user);
+    return GNT_OK;
+}
