@@ -73,7 +73,7 @@ struct gnt_context {
     gnt_device *device;
     gnti_device_config config; /* what it was opened with: further ranks' devices are opened alike */
     gnti_launch launch;
-    gnti_comm *processes; /* NULL: this one alone */
+    gnti_comm *processes;         /* NULL: this one alone */
     const gnti_device_spec *pool; /* (pool_size) lent; NULL: none */
     int32_t pool_size;
     gnti_determinism determinism;
