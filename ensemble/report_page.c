@@ -343,8 +343,9 @@ static void write_manager(gnti_page *page, const gnti_json *m)
     snprintf(text, sizeof text,
              "Training took %.4g s, and could not have taken less than %.4g s on these devices. They were "
              "busy %.1f %% of their time, weighted by "
-             "speed. %.0f moves took %.3g s; members waited %.3g s in all; %.0f were tried again, %.0f given "
-             "up, %.0f devices lost%s.",
+             "speed. Moves: %.0f, which took %.3g s. Members waited %.3g s in all. Tried again: %.0f; given "
+             "up: %.0f; "
+             "devices lost: %.0f%s.",
              gnti_report_number(m, "makespan_seconds"), gnti_report_number(m, "lower_bound_seconds"),
              100.0 * gnti_report_number(m, "utilisation"), gnti_report_number(m, "num_moves"),
              gnti_report_number(m, "move_seconds"), gnti_report_number(m, "wait_seconds"),

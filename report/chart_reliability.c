@@ -18,7 +18,9 @@ enum {
     BOTTOM = 44,
     MAX_BINS = 200
 };
-#define GAP_COLOR "#d55e00"
+#define COLOR_BOTH   "#0072b2" /* up to the smaller of accuracy and confidence */
+#define COLOR_MODEST "#8cc4ea" /* right more often than sure */
+#define COLOR_SURE   "#e08a4a" /* sure more often than right */
 
 static void draw_grid(gnti_text *t, double top)
 {
@@ -34,41 +36,39 @@ static void draw_grid(gnti_text *t, double top)
     }
     gnti_svg_text(t, LEFT + 0.5 * SIDE, top + SIDE + LOW + 42.0, 12, GNTI_INK_SOFT, GNTI_ANCHOR_MIDDLE,
                   "confidence");
-    gnti_svg_text(t, LEFT, top - 8.0, 12, GNTI_INK_SOFT, GNTI_ANCHOR_START, "accuracy");
-}
-
-static void draw_gap(gnti_text *t, double x, double wide, double y1, double y2)
-{
-    gnti_text_append(t, "<rect");
-    gnti_append_attribute(t, "x", x);
-    gnti_append_attribute(t, "y", fmin(y1, y2));
-    gnti_append_attribute(t, "width", wide);
-    gnti_append_attribute(t, "height", fabs(y1 - y2));
-    gnti_text_append(t, " fill=\"" GAP_COLOR "\" fill-opacity=\"0.25\" stroke=\"" GAP_COLOR
-                        "\" stroke-width=\"1\"/>\n");
 }
 
 static void draw_bin(gnti_text *t, const gnti_reliability_chart *c, int32_t b, int64_t most, double top)
 {
     const double wide = (double)SIDE / c->num_bins, x = LEFT + wide * b + 1.0;
     const double right = fmin(fmax(c->accuracy[b], 0.0), 1.0), sure = fmin(fmax(c->confidence[b], 0.0), 1.0);
-    const double low_top = top + SIDE + 8.0;
-    const double high = (LOW - 8.0) * (double)c->count[b] / (double)most;
+    const double low = fmin(right, sure), high = fmax(right, sure);
+    const double rows = fmax((LOW - 8.0) * (double)c->count[b] / (double)most, 1.0);
 
     if (c->count[b] <= 0 || !isfinite(right + sure))
         return;
-    gnti_svg_rect(t, x, top + SIDE * (1.0 - right), wide - 2.0, SIDE * right, 0.0, gnti_palette(0));
-    draw_gap(t, x + 0.5, wide - 3.0, top + SIDE * (1.0 - right), top + SIDE * (1.0 - sure));
-    gnti_svg_rect(t, x, low_top + LOW - 8.0 - fmax(high, 1.0), wide - 2.0, fmax(high, 1.0), 0.0,
-                  GNTI_INK_AXIS);
+    gnti_svg_rect(t, x, top + SIDE * (1.0 - low), wide - 2.0, SIDE * low, 0.0, COLOR_BOTH);
+    gnti_svg_rect(t, x, top + SIDE * (1.0 - high), wide - 2.0, SIDE * (high - low), 0.0,
+                  right > sure ? COLOR_MODEST : COLOR_SURE);
+    gnti_svg_line(t, x, top + SIDE * (1.0 - right), x + wide - 2.0, top + SIDE * (1.0 - right), GNTI_INK,
+                  2.0);
+    gnti_svg_rect(t, x, top + SIDE + LOW + 8.0 - rows, wide - 2.0, rows, 0.0, GNTI_INK_AXIS);
 }
 
-static void draw_legend(gnti_text *t, double top)
+/* One line above the plot. */
+static void draw_legend(gnti_text *t, double y)
 {
-    gnti_svg_rect(t, LEFT + 10.0, top + 8.0, 10.0, 10.0, 0.0, gnti_palette(0));
-    gnti_svg_text(t, LEFT + 26.0, top + 17.0, 11, GNTI_INK_SOFT, GNTI_ANCHOR_START, "accuracy of a bin");
-    draw_gap(t, LEFT + 10.5, 9.0, top + 26.5, top + 35.5);
-    gnti_svg_text(t, LEFT + 26.0, top + 35.0, 11, GNTI_INK_SOFT, GNTI_ANCHOR_START, "gap to its confidence");
+    static const char *const colors[] = { NULL, COLOR_MODEST, COLOR_SURE };
+    static const char *const words[] = { "accuracy", "underconfident", "overconfident" };
+    static const double at[] = { 0.0, 90.0, 218.0 };
+
+    for (int i = 0; i < 3; i++) {
+        if (colors[i] == NULL)
+            gnti_svg_line(t, LEFT + at[i], y - 4.0, LEFT + at[i] + 12.0, y - 4.0, GNTI_INK, 2.0);
+        else
+            gnti_svg_rect(t, LEFT + at[i], y - 9.0, 10.0, 10.0, 0.0, colors[i]);
+        gnti_svg_text(t, LEFT + at[i] + 17.0, y, 11, GNTI_INK_SOFT, GNTI_ANCHOR_START, words[i]);
+    }
 }
 
 gnt_status gnti_chart_reliability(const gnti_reliability_chart *c, gnti_svg *out)
@@ -94,7 +94,7 @@ gnt_status gnti_chart_reliability(const gnti_reliability_chart *c, gnti_svg *out
                      LEFT, top + SIDE, LEFT + SIDE, top);
     gnti_svg_line(&t, LEFT, top + SIDE + LOW + 8.0, LEFT + SIDE, top + SIDE + LOW + 8.0, GNTI_INK_AXIS, 1.0);
     gnti_svg_text(&t, LEFT - 8.0, top + SIDE + 0.5 * LOW + 12.0, 11, GNTI_INK_SOFT, GNTI_ANCHOR_END, "rows");
-    draw_legend(&t, top);
+    draw_legend(&t, top - 10.0);
     if (most == 0)
         gnti_svg_text(&t, LEFT + 0.5 * SIDE, top + 0.5 * SIDE, 13, GNTI_INK_SOFT, GNTI_ANCHOR_MIDDLE,
                       "no values");

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { WIDE = 700 }; /* pixels: a chart that is wider keeps a width at which it can be read, and scrolls */
+enum { LONG_CELL_BYTES = 48, WIDE = 500 };
+#define LEAST_SHARE 0.8 /* of its width, below which a wide chart cannot be read: it scrolls instead */
 
 /* Dark where the reader's system is: charts are turned over as they are, which keeps their hues. */
 static const char style[] =
@@ -22,15 +23,17 @@ static const char style[] =
     ".fact{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px "
     "16px;min-width:110px}\n"
     ".fact b{display:block;font-size:21px}.fact span{color:var(--soft);font-size:12px}\n"
-    ".charts{display:flex;flex-wrap:wrap;gap:14px;align-items:flex-start}.charts .chart{margin:0}\n"
+    ".charts{display:flex;flex-wrap:wrap;gap:14px;align-items:flex-start;margin:0 0 14px}.charts "
+    ".chart{margin:0}\n"
     ".chart{background:var(--card);border:1px solid "
     "var(--line);border-radius:8px;padding:6px;overflow-x:auto;margin:0 "
-    "0 14px;box-sizing:border-box;max-width:100%}\n"
-    ".chart svg{display:block;max-width:100%;height:auto}.wide svg{min-width:720px}\n"
+    "0 14px;box-sizing:border-box;width:fit-content;max-width:100%}\n"
+    ".chart svg{display:block;max-width:100%;min-width:var(--least,0);height:auto}\n"
     "table{border-collapse:collapse;background:var(--card);font-size:13px}\n"
     "th,td{padding:6px 12px;border-bottom:1px solid "
     "var(--line);text-align:left;vertical-align:top}th{background:var(--head);white-space:nowrap}\n"
-    "td{max-width:24em;overflow-wrap:break-word}td.n{text-align:right;white-space:nowrap}tr:last-child "
+    "td{max-width:24em;overflow-wrap:break-word}.t{min-width:17em}.n{text-align:right}td.n{white-space:"
+    "nowrap}tr:last-child "
     "td{border-bottom:0}\n"
     ".note{background:var(--note);border-left:4px solid var(--edge);border-radius:4px;padding:10px "
     "14px;margin:12px 0}\n"
@@ -100,8 +103,11 @@ void gnti_page_charts(gnti_page *page, const gnti_svg *charts, int32_t num_chart
 
 void gnti_page_chart(gnti_page *page, const gnti_svg *chart)
 {
-    gnti_text_append(&page->text,
-                     chart->width > WIDE ? "<div class=\"chart wide\">\n" : "<div class=\"chart\">\n");
+    if (chart->width > WIDE)
+        gnti_text_printf(&page->text, "<div class=\"chart\" style=\"--least:%dpx\">\n",
+                         (int)(LEAST_SHARE * chart->width));
+    else
+        gnti_text_append(&page->text, "<div class=\"chart\">\n");
     gnti_text_append(&page->text, chart->text == NULL ? "" : chart->text);
     gnti_text_append(&page->text, "</div>\n");
 }
@@ -121,12 +127,23 @@ void gnti_page_facts(gnti_page *page, const char *const *names, const char *cons
     gnti_text_append(t, "</div>\n");
 }
 
+/* A number, perhaps with a unit; a dash stands for a missing one. */
 static bool is_number(const char *cell)
 {
     const size_t length = strcspn(cell, " %");
     double value;
 
-    return length > 0 && gnti_parse_double(cell, length, &value) == GNTI_PARSE_OK;
+    return strcmp(cell, "\xe2\x80\x93") == 0 ||
+           (length > 0 && gnti_parse_double(cell, length, &value) == GNTI_PARSE_OK);
+}
+
+/* Whether a column's head stands over numbers. */
+static bool is_of_numbers(const char *const *cells, int32_t num_rows, int32_t num_columns, int32_t column)
+{
+    for (int64_t i = 0; i < num_rows; i++)
+        if (cells[i * num_columns + column] == NULL || !is_number(cells[i * num_columns + column]))
+            return false;
+    return num_rows > 0;
 }
 
 void gnti_page_table(gnti_page *page, const char *const *heads, const char *const *cells, int32_t num_rows,
@@ -136,7 +153,7 @@ void gnti_page_table(gnti_page *page, const char *const *heads, const char *cons
 
     gnti_text_append(t, "<div class=\"chart\"><table>\n<tr>");
     for (int32_t k = 0; k < num_columns; k++) {
-        gnti_text_append(t, "<th>");
+        gnti_text_append(t, is_of_numbers(cells, num_rows, num_columns, k) ? "<th class=\"n\">" : "<th>");
         gnti_append_escaped(t, heads[k] == NULL ? "" : heads[k]);
         gnti_text_append(t, "</th>");
     }
@@ -146,7 +163,9 @@ void gnti_page_table(gnti_page *page, const char *const *heads, const char *cons
         for (int32_t k = 0; k < num_columns; k++) {
             const char *cell = cells[i * num_columns + k];
 
-            gnti_text_append(t, cell != NULL && is_number(cell) ? "<td class=\"n\">" : "<td>");
+            gnti_text_append(t, cell != NULL && is_number(cell)                  ? "<td class=\"n\">"
+                                : cell != NULL && strlen(cell) > LONG_CELL_BYTES ? "<td class=\"t\">"
+                                                                                 : "<td>");
             gnti_append_escaped(t, cell == NULL ? "" : cell);
             gnti_text_append(t, "</td>");
         }
