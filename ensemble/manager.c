@@ -33,7 +33,7 @@ gnt_status gnti_manager_create(const gnti_manager_config *config, gnti_manager *
     if (m->config.round_seconds <= 0.0)
         m->config.round_seconds = 360.0;
     m->started_at = NAN;
-    m->drift_at = INFINITY;
+    m->plan_at = INFINITY;
     *out = m;
     m = NULL; /* handed over */
 done:
@@ -96,7 +96,7 @@ static gnt_status add_device(gnti_manager *m, const gnti_event *e)
         if (m->active[i] >= 0)
             m->tasks[m->active[i]]->parked_at = NAN;
     m->num_parked = 0;
-    m->dirty = true;
+    gnti_manager_plan_now(m);
 done:
     return st;
 }
@@ -119,7 +119,7 @@ static void lose_device(gnti_manager *m, int32_t device)
         m->facts.num_lost++;
     }
     gnti_managed_device_gone(m, device);
-    m->dirty = true;
+    gnti_manager_plan_now(m);
 }
 
 static gnt_status device_event(gnti_manager *m, const gnti_event *e)
@@ -140,7 +140,7 @@ static gnt_status device_event(gnti_manager *m, const gnti_event *e)
     m->managed[e->device].leaving = true;
     if (m->managed[e->device].num_tasks == 0)
         gnti_managed_device_gone(m, e->device);
-    m->dirty = true;
+    gnti_manager_plan_now(m);
 done:
     return st;
 }
@@ -182,7 +182,7 @@ static gnt_status task_failed(gnti_manager *m, gnti_managed_task *t, const gnti_
               t->epochs_done);
     set_done(m, t, e->epochs_done);
     gnti_managed_stand(m, t);
-    m->dirty = true;
+    gnti_manager_plan_now(m);
     if (t->failures++ >= m->config.retries)
         return gnti_manager_give_up(m, t);
     m->facts.num_retries++;
@@ -203,7 +203,7 @@ static gnt_status task_changed(gnti_manager *m, gnti_managed_task *t, const gnti
     t->planned_seconds *= e->scale;
     t->terms.lasting_bytes = (int64_t)((double)t->terms.lasting_bytes * e->scale);
     t->terms.scratch_bytes = (int64_t)((double)t->terms.scratch_bytes * e->scale);
-    m->dirty = true;
+    gnti_manager_plan_now(m);
 done:
     return st;
 }
@@ -268,7 +268,8 @@ gnt_status gnti_manager_event(gnti_manager *m, const gnti_event *e)
     case GNTI_EVENT_DEVICE_LEAVES:
         return device_event(m, e);
     case GNTI_EVENT_TICK:
-        m->dirty = m->dirty || m->now >= gnti_manager_wants_tick(m);
+        if (m->now >= gnti_manager_wants_tick(m))
+            gnti_manager_plan_now(m);
         return GNT_OK;
     default:
         return task_event(m, e);

@@ -105,14 +105,11 @@ static void learn_serial(const gnti_manager *m, gnti_managed_task *t, double sec
 static void note_drift(gnti_manager *m, gnti_managed_task *t)
 {
     const double seconds = gnti_managed_epoch(m, t, &t->held), off = seconds / t->planned_seconds;
-    double gap = 0.01 * m->planned_finish;
 
     if (off < 1.25 && off > 0.8 && !m->types_moved)
         return;
     t->planned_seconds = seconds;
-    gap = isfinite(gap) && gap > 0.0 ? gap : 0.0;
-    if (!isfinite(m->drift_at))
-        m->drift_at = m->planned_at + gap > m->now ? m->planned_at + gap : m->now;
+    gnti_manager_plan_soon(m, 0.01);
 }
 
 void gnti_managed_learn(gnti_manager *m, gnti_managed_task *t, double seconds)

@@ -62,7 +62,7 @@ static bool take(gnti_manager *m, gnti_action *out)
 
 bool gnti_manager_next(gnti_manager *m, gnti_action *action)
 {
-    if (m->status == GNT_OK && (m->dirty || m->now >= m->drift_at))
+    if (m->status == GNT_OK && m->now >= m->plan_at)
         m->status = gnti_manager_plan(m);
     if (m->status == GNT_OK && m->freed)
         m->status = gnti_manager_issue(m);

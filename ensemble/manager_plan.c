@@ -201,18 +201,30 @@ gnt_status gnti_manager_plan(gnti_manager *m)
     m->facts.num_plans++;
     m->planned_at = m->now;
     m->planned_finish = in.num_tasks > 0 ? plan.finish : 0.0;
-    m->drift_at = INFINITY;
+    m->plan_at = INFINITY;
     if (!in.in_round)
         m->round_at = m->now + m->config.round_seconds;
-    m->dirty = false;
 done:
     gnti_place_plan_free(&plan);
     return st;
 }
 
+void gnti_manager_plan_now(gnti_manager *m)
+{
+    m->plan_at = m->now;
+}
+
+void gnti_manager_plan_soon(gnti_manager *m, double share)
+{
+    const double at = isfinite(m->planned_finish) ? m->planned_at + share * m->planned_finish : m->now;
+
+    if (at < m->plan_at)
+        m->plan_at = at > m->now ? at : m->now;
+}
+
 double gnti_manager_wants_tick(const gnti_manager *m)
 {
-    double at = m->drift_at;
+    double at = m->plan_at;
 
     if (m->num_live == 0)
         return INFINITY;

@@ -77,7 +77,7 @@ struct gnti_manager {
     gnti_manager_config config;
     gnt_status status;
     double now, started_at; /* started_at: of the first task, NaN before */
-    bool dirty;             /* something changed: plan anew */
+    double plan_at;         /* when a plan is due because something changed; INFINITY: nothing did */
     bool freed;             /* targets or devices changed: actions may be possible */
 
     gnti_managed_task **tasks; /* (num_ids) by id, NULL: never arrived */
@@ -101,7 +101,7 @@ struct gnti_manager {
     int32_t num_moving;
 
     double planned_at, planned_finish; /* of the newest plan */
-    double round_at, drift_at;         /* next round; when a plan because of drift is due (INFINITY: none) */
+    double round_at; /* next round */
     int64_t num_parked;
 
     gnti_span *spans; /* closed ones, then room for one more of each seat that is held or in flight */
@@ -157,6 +157,10 @@ double gnti_managed_epoch(const gnti_manager *m, const gnti_managed_task *t,
 /* One task alone, for rates and bytes. */
 gnti_place_input gnti_managed_alone(const gnti_manager *m, const gnti_managed_task *t);
 gnt_status gnti_manager_plan(gnti_manager *m);
+/* A plan is due now; or once this share of what was left has passed since the newest one, so that what matters little and comes often
+ * costs little. */
+void gnti_manager_plan_now(gnti_manager *m);
+void gnti_manager_plan_soon(gnti_manager *m, double share);
 
 /* ---- manager_moves.c ---- */
 /* Turns targets into actions as far as their devices are free. */

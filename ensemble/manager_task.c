@@ -6,6 +6,17 @@
  */
 #include "ensemble/manager_state.h"
 
+/* With so many tasks and devices a plan costs as much as thousands of events, and the end of one task matters little. */
+enum { MANY = 1000 };
+
+static void plan_if_few(gnti_manager *m)
+{
+    if (m->num_live + m->num_devices < MANY)
+        gnti_manager_plan_now(m);
+    else
+        gnti_manager_plan_soon(m, 5e-4);
+}
+
 /* ---- seats ---- */
 
 gnt_status gnti_seat_reserve(gnti_seat *seat, int32_t num)
@@ -147,7 +158,7 @@ gnt_status gnti_managed_arrive(gnti_manager *m, const gnti_event *e)
     m->facts.num_tasks++;
     if (isnan(m->started_at))
         m->started_at = m->now;
-    m->dirty = true;
+    plan_if_few(m);
     t = NULL; /* handed over */
 done:
     gnti_managed_task_free(&t);
@@ -165,7 +176,7 @@ void gnti_managed_leave(gnti_manager *m, gnti_managed_task *t)
     m->dropped_epochs += t->epochs_total - t->epochs_done;
     m->facts.wait_seconds += m->now - t->seated_since;
     m->last_end = m->now;
-    m->dirty = true;
+    plan_if_few(m);
 }
 
 /* ---- devices ---- */

@@ -86,10 +86,12 @@ static gnt_status true_facts(const gnti_simulated *s, gnti_manager_facts *out)
     GNT_TRY(gnti_alloc_array(&seconds, (int64_t)s->world->num_tasks * num_types + 1));
     for (int32_t j = 0; j < s->world->num_tasks; j++)
         for (int32_t k = 0; k < num_types; k++) {
+            const gnti_live_task *t = &s->tasks[j];
             const double speed = gnti_world_speed(s->world, j, k);
+            const double noise = t->trained > 0.0 ? t->noise_sum / t->trained : 1.0;
 
             seconds[(int64_t)j * num_types + k] =
-                speed > 0.0 ? s->world->tasks[j].seconds * s->tasks[j].scale / speed : INFINITY;
+                speed > 0.0 ? s->world->tasks[j].seconds * t->scale * noise / speed : INFINITY;
         }
     GNT_TRY(gnti_manager_get_true_facts(s->manager, seconds, out));
 done:

@@ -68,6 +68,7 @@ typedef struct gnti_live_task {
     double trained;                    /* epochs that ran to their end, those that were lost too */
     double part, part_at, rate, noise; /* of this epoch: done at part_at, epochs a second, its factor */
     double epoch_began, began_at, ended_at;
+    double noise_sum;   /* of the epochs that it trained */
     double fails_after; /* seconds of training */
     uint32_t failures, epochs_drawn;
 } gnti_live_task;

@@ -290,6 +290,7 @@ gnt_status gnti_simulated_epoch(gnti_simulated *s, int32_t task)
     t->has_state = true;
     t->done += 1.0;
     t->trained += 1.0;
+    t->noise_sum += t->noise;
     if (fmod(t->done, (double)s->world->settings.checkpoint_every) == 0.0)
         t->kept = t->done;
     note_error(s, task, seconds);
