@@ -106,7 +106,6 @@ static double try_steps(grow_run *r, int32_t task, double bound)
 {
     const gnti_placing *s = r->s;
     const gnti_place_task *t = &s->in->tasks[task];
-    const double epochs = t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0);
     grow_state g = { s->sum[task], s->fastest[task], s->width[task] };
 
     clear_want(r);
@@ -119,7 +118,7 @@ static double try_steps(grow_run *r, int32_t task, double bound)
         speed = gnti_placing_speed(s, task, cls);
         g = (grow_state){ g.sum + speed, fmax(g.fastest, speed), g.width + 1 };
         r->want[cls]++;
-        left = epochs / gnti_gang_speed(t, g.sum, g.fastest, g.width);
+        left = gnti_placing_moved(s, task, gnti_gang_speed(t, g.sum, g.fastest, g.width));
         if (left < bound)
             return left;
     }
@@ -152,9 +151,7 @@ static bool grow_once(grow_run *r, int32_t task)
     const bool stays = t->num_held > 0 && gnti_placing_stays(s, task);
     const double now = gnti_placing_left(s, task), bound = stays ? now * (1.0 - s->gain) : now;
     const int32_t move = best_move(r, task);
-    const double moved = move < 0 ? INFINITY
-                                  : (t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0)) /
-                                        gnti_placing_speed(s, task, move);
+    const double moved = move < 0 ? INFINITY : gnti_placing_moved(s, task, gnti_placing_speed(s, task, move));
     const double grown = try_steps(r, task, bound);
 
     if (moved >= bound && grown >= bound)

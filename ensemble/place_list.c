@@ -70,7 +70,6 @@ static void resift(gnti_placing *s, int32_t device)
 static int32_t best_device(gnti_placing *s, int32_t task, double *out_finish)
 {
     const gnti_place_task *t = &s->in->tasks[task];
-    const double epochs = t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0);
     int32_t best = -1;
 
     *out_finish = INFINITY;
@@ -85,7 +84,7 @@ static int32_t best_device(gnti_placing *s, int32_t task, double *out_finish)
     for (int32_t c = 0; c < s->num_classes; c++) {
         const double speed = gnti_placing_speed(s, task, c);
         const int32_t top = class_heap(s, c)[0];
-        const double finish = speed > 0.0 ? s->free_at[top] + epochs / speed : INFINITY;
+        const double finish = speed > 0.0 ? s->free_at[top] + gnti_placing_moved(s, task, speed) : INFINITY;
 
         if (finish < *out_finish && gnti_placing_holds(s, task, c, 1.0)) {
             best = top;
@@ -99,14 +98,12 @@ static int32_t best_device(gnti_placing *s, int32_t task, double *out_finish)
 static int32_t find_hole(const list_run *r, int32_t task, double finish)
 {
     const gnti_placing *s = r->s;
-    const gnti_place_task *t = &s->in->tasks[task];
-    const double epochs = t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0);
     int32_t best = -1;
 
     for (int32_t i = 0; i < r->num_holes; i++) {
         const int32_t d = r->holes[i];
         const double speed = gnti_placing_speed(s, task, s->class_of[d]);
-        const double seconds = speed > 0.0 ? epochs / speed : INFINITY;
+        const double seconds = speed > 0.0 ? gnti_placing_moved(s, task, speed) : INFINITY;
 
         if (seconds <= s->hole[d] && seconds < finish && gnti_placing_holds(s, task, s->class_of[d], 1.0)) {
             best = i;
@@ -177,8 +174,7 @@ static double gang_seconds(const gnti_placing *s, int32_t task, const int32_t *c
             fastest = fmax(fastest, gnti_placing_speed(s, task, c));
             k += count[c];
         }
-    return (t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0)) /
-           gnti_gang_speed(t, sum, fastest, k);
+    return gnti_placing_moved(s, task, gnti_gang_speed(t, sum, fastest, k));
 }
 
 /* The class, or the mix of classes (-1), on whose devices a gang of the fewest ends first; into count. */

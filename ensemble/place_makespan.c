@@ -14,61 +14,6 @@
 #include <math.h>
 
 #define SEARCH_CELLS 4096 /* queued tasks x devices that are searched */
-#define MOST_LOOKED  64   /* waiting tasks that are asked whether they hold a device */
-
-/* A task of those that wait longest whose wait is worth a try on the idle device. -1: none. */
-static int32_t borrowable(const gnti_placing *s, int32_t device, const int32_t *item, int32_t num)
-{
-    int32_t at = num > 0 ? 0 : -1;
-
-    for (int32_t i = 0; i < num && i < MOST_LOOKED; i++) /* the one that has it already */
-        if (s->in->tasks[item[i]].num_held == 1 && s->in->tasks[item[i]].held[0] == device)
-            at = i;
-    if (at >= 0) {
-        const gnti_place_task *t = &s->in->tasks[item[at]];
-        const double seconds = gnti_placing_seconds(s, item[at], device) / fmax(t->epochs_left, 1e-300);
-
-        if (floor(s->start[item[at]] / seconds) <= t->switch_epochs)
-            return -1;
-    }
-    return at;
-}
-
-/* Idle devices run tasks that wait for others, those first whose queue ends last. */
-static gnt_status borrow(gnti_placing *s)
-{
-    gnt_status st = GNT_OK;
-    int32_t *item = NULL, num = 0, idle = gnti_placing_num_idle(s);
-
-    if (idle == 0)
-        return GNT_OK;
-    GNT_TRY(gnti_alloc_array(&item, s->in->num_tasks));
-    for (int32_t t = 0; t < s->in->num_tasks; t++)
-        if (s->width[t] == 0 && s->queued[t] >= 0 && s->need[t] == 1) {
-            s->key[t] = -s->free_at[s->queued[t]];
-            item[num++] = t;
-        }
-    gnti_place_heapify(item, num, s->key);
-    for (int32_t d = 0; num > 0 && idle > 0 && d < s->in->num_devices; d++) {
-        if (s->class_of[d] < 0 || s->owner[d] >= 0)
-            continue;
-        const int32_t at = borrowable(s, d, item, num);
-
-        idle--;
-        if (at < 0)
-            continue;
-        const int32_t task = item[at];
-        const double finish = s->finish[task];
-
-        item[at] = item[--num];
-        gnti_place_heapify(item, num, s->key);
-        gnti_placing_give(s, task, d);
-        s->finish[task] = fmin(finish, gnti_placing_left(s, task));
-    }
-done:
-    gnti_free(item);
-    return st;
-}
 
 /* One plan; tasks that leave are not pinned. */
 static gnt_status plan_once(gnti_placing *s, const bool *leaves)
@@ -86,8 +31,10 @@ static gnt_status plan_once(gnti_placing *s, const bool *leaves)
     GNT_TRY(gnti_placing_list(s, num, whole));
     if (whole && (int64_t)num * s->num_present <= SEARCH_CELLS)
         GNT_TRY(gnti_placing_search(s, num));
-    if (whole)
-        GNT_TRY(borrow(s));
+    for (int32_t t = 0; whole && t < s->in->num_tasks; t++)
+        if (s->width[t] == 0 && s->queued[t] >= 0)
+            s->key[t] = -s->free_at[s->queued[t]]; /* those first whose queue ends last */
+    GNT_TRY(gnti_placing_borrow(s));
     GNT_TRY(gnti_placing_grow(s, true));
 done:
     return st;

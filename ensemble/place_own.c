@@ -81,13 +81,20 @@ bool gnti_placing_stays(const gnti_placing *s, int32_t task)
     return true;
 }
 
+double gnti_placing_moved(const gnti_placing *s, int32_t task, double speed)
+{
+    const gnti_place_task *t = &s->in->tasks[task];
+
+    return s->leave[task] + (t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0)) / speed;
+}
+
 double gnti_placing_left(const gnti_placing *s, int32_t task)
 {
     const gnti_place_task *t = &s->in->tasks[task];
     const bool moves = t->num_held > 0 && !gnti_placing_stays(s, task);
-    const double epochs = t->epochs_left + (moves ? t->switch_epochs : 0.0);
+    const double speed = gnti_gang_speed(t, s->sum[task], s->fastest[task], s->width[task]);
 
-    return epochs / gnti_gang_speed(t, s->sum[task], s->fastest[task], s->width[task]);
+    return moves ? gnti_placing_moved(s, task, speed) : t->epochs_left / speed;
 }
 
 int32_t gnti_placing_num_idle(const gnti_placing *s)

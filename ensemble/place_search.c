@@ -30,7 +30,7 @@ double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device)
 
     if (speed == 0.0 || !gnti_placing_holds(s, task, cls, 1.0))
         return INFINITY;
-    return (t->epochs_left + (moves ? t->switch_epochs : 0.0)) / speed;
+    return moves ? gnti_placing_moved(s, task, speed) : t->epochs_left / speed;
 }
 
 /* The device whose queue ends last, among those that have one. */

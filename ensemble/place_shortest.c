@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MOST_POWER 0.95
 #define DEAD_BAND  0.25
@@ -63,91 +64,159 @@ static double share_of(const gnti_placing *s, int32_t task, int32_t n, int32_t n
     return fmax(s->need[task], fmin(most, floor(share * s->num_present + 0.5)));
 }
 
-/* What it holds is near enough to what it should have and as fast as what is left. */
-static bool may_stay(const gnti_placing *s, int32_t task, double want, const int32_t *left)
+typedef struct short_run {
+    gnti_placing *s;
+    int32_t *left; /* (num_classes) devices that nobody has chosen yet */
+    int32_t idle;  /* their sum */
+} short_run;
+
+/* Of a class and a task: when it ends on k devices from `start` on. */
+typedef struct short_offer {
+    int32_t cls, k;
+    double start, finish;
+} short_offer;
+
+/* What it holds is there, and near enough to what it should have. */
+static bool may_stay(const short_run *r, int32_t task, double want)
 {
+    const gnti_placing *s = r->s;
     const gnti_place_task *t = &s->in->tasks[task];
-    double slowest = INFINITY, sum = 0.0, best = 0.0;
+    bool may = t->num_held > 0 && fabs(t->num_held - want) <= fmax(want > 1.0, DEAD_BAND * want);
+    int32_t taken = 0;
 
-    for (int32_t i = 0; i < t->num_held; i++) {
-        const int32_t cls = s->class_of[t->held[i]];
-        const double speed = cls >= 0 ? gnti_placing_speed(s, task, cls) : 0.0;
+    for (; may && taken < t->num_held; taken++) {
+        const int32_t cls = s->class_of[t->held[taken]];
 
-        if (cls < 0 || s->owner[t->held[i]] >= 0 || left[cls] <= 0 || speed == 0.0)
-            return false;
-        slowest = fmin(slowest, speed);
-        sum += speed;
+        may = cls >= 0 && r->left[cls]-- > 0;
+        if (cls < 0)
+            break;
     }
-    for (int32_t c = 0; c < s->num_classes; c++)
-        if (left[c] > 0 && gnti_placing_holds(s, task, c, want > 1.0 ? 1.0 / want : 1.0))
-            best = fmax(best, gnti_placing_speed(s, task, c));
-    return t->num_held > 0 && fabs(t->num_held - want) <= fmax(want > 1.0, DEAD_BAND * want) &&
-           sum / t->num_held >= best * (1.0 - s->gain);
+    while (taken-- > 0) /* as they were */
+        r->left[s->class_of[t->held[taken]]]++;
+    return may;
 }
 
-/* The class on whose devices it is fastest, as many as it wants of those that shorter ones have left. */
-static gnti_class_choice choose(const gnti_placing *s, int32_t task, double want, const int32_t *left)
+static short_offer stay(const short_run *r, int32_t task)
 {
-    gnti_class_choice best = { 0, 0 };
-    double most = 0.0;
+    const gnti_placing *s = r->s;
+    const gnti_place_task *t = &s->in->tasks[task];
+    const double speed = gnti_place_rate(s->in, task, t->held, t->num_held);
+
+    return (short_offer){ -1, t->num_held, 0.0,
+                          speed > 0.0 ? t->epochs_left / speed * (1.0 - s->gain) : INFINITY };
+}
+
+/* Seconds on k devices of the class; it stays where it is when it has one there and gets one. */
+static double gang_left(const gnti_placing *s, int32_t task, int32_t cls, int32_t k)
+{
+    const gnti_place_task *t = &s->in->tasks[task];
+    const double one = gnti_placing_speed(s, task, cls), speed = gnti_gang_speed(t, one * k, one, k);
+    const bool stays = k == 1 && t->num_held == 1 && s->class_of[t->held[0]] == cls;
+
+    return stays || t->num_held == 0 ? t->epochs_left / speed : gnti_placing_moved(s, task, speed);
+}
+
+/* As many devices of the class as it wants and shorter tasks have left; if there are none, the first that they are done with. */
+static short_offer offer(const short_run *r, int32_t task, double want, int32_t cls)
+{
+    const gnti_placing *s = r->s;
+    const int32_t fewest = gnti_placing_fewest(s, task, cls), most = (int32_t)want;
+    short_offer o = { cls, r->left[cls] < most ? r->left[cls] : most, 0.0, INFINITY };
+
+    if (fewest == 0)
+        return o;
+    if (o.k >= fewest) {
+        o.finish = gang_left(s, task, cls, o.k);
+    } else if (fewest == 1) {
+        o.k = 1;
+        o.start = s->free_at[s->heap[s->classes[cls].first]];
+        o.finish = o.start + gang_left(s, task, cls, 1);
+    }
+    return o;
+}
+
+static void accept(short_run *r, int32_t task, const short_offer *o)
+{
+    gnti_placing *s = r->s;
+    int32_t *const heap = s->heap + s->classes[o->cls].first;
+
+    if (o->start > 0.0) {
+        s->queued[task] = heap[0];
+        s->start[task] = o->start;
+        s->finish[task] = o->finish;
+    }
+    for (int32_t i = 0; i < o->k; i++) {
+        s->free_at[heap[0]] = o->finish;
+        gnti_place_sift_down(heap, s->classes[o->cls].num, s->free_at, 0);
+    }
+    r->left[o->cls] -= o->start > 0.0 ? 0 : o->k;
+    r->idle -= o->start > 0.0 ? 0 : o->k;
+}
+
+/* Where it ends first, behind shorter ones or not. */
+static gnti_class_choice decide(short_run *r, int32_t task, double want)
+{
+    gnti_placing *s = r->s;
+    const gnti_place_task *t = &s->in->tasks[task];
+    short_offer best = may_stay(r, task, want) ? stay(r, task) : (short_offer){ .finish = INFINITY };
 
     for (int32_t c = 0; c < s->num_classes; c++) {
-        const double speed = gnti_placing_speed(s, task, c);
-        const int32_t fewest = speed > 0.0 ? gnti_placing_fewest(s, task, c) : 0;
-        const int32_t k = left[c] < (int32_t)want ? left[c] : (int32_t)want;
-        const double gang =
-            fewest > 0 && k >= fewest ? gnti_gang_speed(&s->in->tasks[task], speed * k, speed, k) : 0.0;
+        const short_offer o = offer(r, task, want, c);
 
-        if (gang > most) {
-            most = gang;
-            best = (gnti_class_choice){ c, k };
-        }
+        if (o.finish < best.finish)
+            best = o;
     }
-    return best;
+    if (!isfinite(best.finish))
+        return (gnti_class_choice){ 0, 0 };
+    if (best.cls >= 0) {
+        accept(r, task, &best);
+        return (gnti_class_choice){ best.cls, best.start > 0.0 ? 0 : best.k };
+    }
+    for (int32_t i = 0; i < t->num_held; i++)
+        accept(r, task, &(short_offer){ s->class_of[t->held[i]], 1, 0.0, best.finish });
+    return (gnti_class_choice){ -1, t->num_held };
 }
 
-static gnti_class_choice decide(const gnti_placing *s, int32_t task, double want, int32_t *left)
+static gnt_status begin(short_run *r)
 {
-    const gnti_place_task *t = &s->in->tasks[task];
-    gnti_class_choice c;
+    gnt_status st = GNT_OK;
+    gnti_placing *s = r->s;
 
-    if (may_stay(s, task, want, left)) {
-        for (int32_t i = 0; i < t->num_held; i++)
-            left[s->class_of[t->held[i]]]--;
-        return (gnti_class_choice){ -1, t->num_held };
-    }
-    c = choose(s, task, want, left);
-    if (c.width > 0)
-        left[c.cls] -= c.width;
-    return c;
+    GNT_TRY(gnti_alloc_array(&r->left, s->num_classes));
+    for (int32_t c = 0; c < s->num_classes; c++)
+        r->left[c] = s->classes[c].num;
+    r->idle = s->num_present;
+    if (s->num_present > 0)
+        memcpy(s->heap, s->by_class, (size_t)s->num_present * sizeof *s->heap);
+    for (int32_t t = 0; t < s->in->num_tasks; t++)
+        gnti_placing_rank(s, t, remaining(s, t));
+done:
+    return st;
 }
 
 gnt_status gnti_place_shortest(gnti_placing *s)
 {
     gnt_status st = GNT_OK;
+    short_run r = { .s = s };
     gnti_class_choice *choice = NULL;
-    int32_t *left = NULL, num, from, free = s->num_present;
+    int32_t num, from;
     double exponent;
 
     GNT_TRY(gnti_alloc_array(&choice, s->in->num_tasks));
-    GNT_TRY(gnti_alloc_array(&left, s->num_classes));
-    for (int32_t c = 0; c < s->num_classes; c++)
-        left[c] = s->classes[c].num;
-    for (int32_t t = 0; t < s->in->num_tasks; t++)
-        gnti_placing_rank(s, t, remaining(s, t));
+    GNT_TRY(begin(&r));
     num = gnti_placing_line(s);
     exponent = share_exponent(s, num);
-    for (from = num; from > 0 && free > 0; from--) {
+    for (from = num; from > 0 && r.idle > 0; from--) {
         const int32_t task = gnti_place_pop(s->order, from, s->key);
 
-        choice[from - 1] = decide(s, task, share_of(s, task, from, num, exponent), left);
-        free -= choice[from - 1].width;
+        choice[from - 1] = decide(&r, task, share_of(s, task, from, num, exponent));
     }
     GNT_TRY(gnti_placing_settle(s, from, num, choice));
     GNT_TRY(gnti_placing_list(s, gnti_placing_line(s), s->in->num_tasks <= GNTI_PLACE_FEW));
+    GNT_TRY(gnti_placing_borrow(s));
     GNT_TRY(gnti_placing_grow(s, false));
 done:
     gnti_free(choice);
-    gnti_free(left);
+    gnti_free(r.left);
     return st;
 }

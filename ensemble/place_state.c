@@ -298,6 +298,7 @@ gnt_status gnti_placing_open(gnti_placing *s, const gnti_place_input *in)
     GNT_TRY(gnti_alloc_array(&s->fastest, num));
     GNT_TRY(gnti_alloc_array(&s->finish, num));
     GNT_TRY(gnti_alloc_array(&s->start, num));
+    GNT_TRY(gnti_alloc_array(&s->leave, num));
     GNT_TRY(gnti_alloc_array(&s->best, num));
     GNT_TRY(gnti_alloc_array(&s->key, num));
     GNT_TRY(gnti_alloc_array(&s->share, num));
@@ -307,6 +308,11 @@ gnt_status gnti_placing_open(gnti_placing *s, const gnti_place_input *in)
     for (int32_t t = 0; t < in->num_tasks; t++)
         if (s->num_present > 0 && !find_need(s, t, count))
             GNT_TRY(nomem(s, t));
+    for (int32_t t = 0; t < in->num_tasks; t++) {
+        const double speed = gnti_place_rate(in, t, in->tasks[t].held, in->tasks[t].num_held);
+
+        s->leave[t] = speed > 0.0 ? 0.5 / speed : 0.0;
+    }
     gnti_placing_reset(s);
     for (int32_t t = 0; s->num_present == 0 && t < in->num_tasks; t++) {
         s->need[t] = 0;
@@ -320,8 +326,8 @@ done:
 void gnti_placing_close(gnti_placing *s)
 {
     void *const blocks[] = { s->classes, s->by_class, s->class_of, s->need,  s->width, s->sum,   s->fastest,
-                             s->finish,  s->start,    s->queued,   s->guest, s->best,  s->owner, s->free_at,
-                             s->hole,    s->order,    s->heap,     s->key,   s->share, s->lane };
+                             s->finish,  s->start,    s->queued,   s->guest, s->best,  s->leave, s->owner,
+                             s->free_at, s->hole,     s->order,    s->heap,  s->key,   s->share, s->lane };
 
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         gnti_free(blocks[i]);

@@ -35,8 +35,8 @@ typedef struct gnti_placing {
     double *start;   /* (num_tasks) predicted start of a queued one */
     int32_t *queued; /* (num_tasks) device that it waits for, -1 */
     int32_t *guest;  /* (num_tasks) device that it shares with its owner, -1 */
-    double
-        *best; /* (num_tasks) seconds that are left on the fastest device that holds it (or on its fewest) */
+    double *leave; /* (num_tasks) seconds until its next epoch boundary, half an epoch: it moves no earlier */
+    double *best;  /* (num_tasks) seconds that are left on the fewest devices that hold it, the fastest */
     /* devices */
     int32_t *owner;  /* (num_devices) -1: idle */
     double *free_at; /* (num_devices) seconds from now */
@@ -78,6 +78,8 @@ bool gnti_placing_keep(gnti_placing *s, int32_t task);
  * foreground that wait then get a device before any other: a lone task of the background leaves it, and may stay as a guest. */
 void gnti_placing_keep_all(gnti_placing *s, const bool *leaves);
 bool gnti_placing_stays(const gnti_placing *s, int32_t task); /* it owns what it holds */
+/* Seconds that are left at a speed elsewhere: with the way to the boundary and what the move costs when it runs already. */
+double gnti_placing_moved(const gnti_placing *s, int32_t task, double speed);
 /* Seconds that are left on what it owns, with the move if it is one. */
 double gnti_placing_left(const gnti_placing *s, int32_t task);
 int32_t gnti_placing_num_idle(const gnti_placing *s);
@@ -98,6 +100,8 @@ gnt_status gnti_placing_list(gnti_placing *s, int32_t num, bool whole);
 gnt_status gnti_placing_search(gnti_placing *s, int32_t num);
 /* Seconds that a task takes on one device, with the move there; INFINITY: not there. */
 double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device);
+/* Idle devices run tasks that are queued for others until their turn comes, those first that have the least key. */
+gnt_status gnti_placing_borrow(gnti_placing *s);
 /* Idle devices join running tasks, or running tasks move to them: the one with the least key[task] first. With by_finish the
  * key is -finish. */
 gnt_status gnti_placing_grow(gnti_placing *s, bool by_finish);
