@@ -20,6 +20,7 @@
     X(plot)          \
     X(ensemble_train) \
     X(ensemble_resize) \
+    X(ensemble_plan) \
     X(ensemble_combine) \
     X(ensemble_report) \
     X(simulate)      \

@@ -34,6 +34,16 @@ void gnti_fusion_forecast_free(gnti_fusion_forecast *f)
     gnt_model_free(&f->model);
 }
 
+double gnti_fusion_epoch_seconds(const gnti_fusion_forecast *f, const gnti_spec_member *member,
+                                 const gnti_rates *rates)
+{
+    const gnti_load load = gnti_forecast_whole(f->forecast, 1);
+
+    return gnti_forecast_compute(f->forecast, &load, rates) +
+           gnti_forecast_evaluate(f->forecast, &load, rates) /
+               (double)gnti_max_i64(member->train.eval_every, 1);
+}
+
 static gnt_status measure(const gnti_spec_member *member, int32_t num, const gnt_dataset *data,
                           gnti_fusion_cost *out)
 {
@@ -49,7 +59,7 @@ static gnt_status measure(const gnti_spec_member *member, int32_t num, const gnt
     *out = (gnti_fusion_cost){ .shared = bytes.graph + bytes.features,
                                .lasting = bytes.device - bytes.workspace + bytes.rest,
                                .scratch = bytes.workspace,
-                               .seconds = gnti_forecast_compute(f.forecast, &load, &rates) };
+                               .seconds = gnti_fusion_epoch_seconds(&f, member, &rates) };
 done:
     gnti_fusion_forecast_free(&f);
     return st;

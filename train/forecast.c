@@ -157,17 +157,37 @@ uint32_t gnti_forecast_kinds(const gnti_forecast *f)
     return kinds;
 }
 
-double gnti_forecast_compute(const gnti_forecast *f, const gnti_load *load, const gnti_rates *rates)
+static double compute_all(const gnti_program *program, const gnti_step_counts *c, const gnti_rates *rates)
 {
-    const gnti_step_counts c = counts_of(f, load);
     double seconds = 0.0;
 
-    for (int64_t i = 0; i < gnti_program_num_ops(f->step); i++) {
-        const gnti_op_work w = gnti_program_op_work(f->step, i, &c);
+    for (int64_t i = 0; i < gnti_program_num_ops(program); i++) {
+        const gnti_op_work w = gnti_program_op_work(program, i, c);
 
         seconds += gnti_rates_seconds(rates, w.kind, w.flops, w.bytes);
     }
     return seconds;
+}
+
+double gnti_forecast_compute(const gnti_forecast *f, const gnti_load *load, const gnti_rates *rates)
+{
+    const gnti_step_counts c = counts_of(f, load);
+
+    return compute_all(f->step, &c, rates);
+}
+
+double gnti_forecast_evaluate(const gnti_forecast *f, const gnti_load *load, const gnti_rates *rates)
+{
+    const gnti_step_counts c = { .rows = load->rows,
+                                 .halo_rows = load->halo_rows,
+                                 .tiles = 1.0,
+                                 .arcs = { load->arcs_in, load->arcs_out },
+                                 .loss_arcs = load->arcs_out,
+                                 .entries = (double)f->facts.num_entries * load->rows /
+                                            fmax((double)f->num_nodes, 1.0),
+                                 .weighted = f->facts.weighted };
+
+    return compute_all(f->eval, &c, rates);
 }
 
 static double seconds_a_byte(const gnti_link *link)

@@ -48,6 +48,8 @@ uint32_t gnti_forecast_kinds(const gnti_forecast *f);
 gnti_load gnti_forecast_whole(const gnti_forecast *f, int32_t num_ranks);
 
 double gnti_forecast_compute(const gnti_forecast *f, const gnti_load *load, const gnti_rates *rates);
+/* An evaluation of the whole graph. */
+double gnti_forecast_evaluate(const gnti_forecast *f, const gnti_load *load, const gnti_rates *rates);
 /* A step of num ranks, from meeting to meeting: the slowest's compute and the longest message. A bandwidth of 0: messages cost
  * their latency alone. apart: links work while ranks compute. */
 double gnti_forecast_step(const gnti_forecast *f, const gnti_load *loads, const gnti_rates *rates,

@@ -181,8 +181,8 @@ static void random_groups(void **state)
 /* Longest processing time first over the groups, as a placement at its simplest, ends near the bound. */
 static void groups_balance(void **state)
 {
-    gnti_spec *s =
-        spec_of("model: gcn:4, gcn\nsearch: random\nsamples: 24\nseed: 9\nvary:\n- {key: epochs, low: 50, high: 150}\n");
+    gnti_spec *s = spec_of("model: gcn:4, gcn\nsearch: random\nsamples: 24\nseed: 9\nvary:\n- {key: epochs, "
+                           "low: 50, high: 150}\n");
     const double speeds[] = { 4.0, 2.0, 1.0 };
     gnti_grouping g = { .spec = s, .speeds = speeds, .num_devices = 3 };
     gnti_fused_group *groups = NULL;

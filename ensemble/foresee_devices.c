@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of a plan: those of the text, as ranks of a job would open them; equal ones are one type and measured once. */
+#include "ensemble/foresee.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_alike(const gnti_device_spec *a, const gnti_device_spec *b)
+{
+    return strcmp(a->backend, b->backend) == 0 && a->speed == b->speed && a->spmm == b->spmm &&
+           a->gemm == b->gemm && a->flops == b->flops && a->bytes == b->bytes && a->threads == b->threads &&
+           a->virtual_clock == b->virtual_clock;
+}
+
+static gnt_status name_device(const gnti_device_spec *spec, int32_t number, gnti_foreseen_device *out)
+{
+    gnt_status st = GNT_OK;
+    const gnt_backend *backend = NULL;
+    int used;
+
+    GNT_TRY(gnti_backend_find(spec->backend, &backend));
+    used = spec->index >= 0 ? snprintf(out->name, sizeof out->name, "%s:%d", backend->name, (int)spec->index)
+                            : snprintf(out->name, sizeof out->name, "%s %d", backend->name, (int)number);
+    if (spec->speed != 1.0 && used > 0 && (size_t)used < sizeof out->name)
+        snprintf(out->name + used, sizeof out->name - (size_t)used, " (x%.3g)", spec->speed);
+done:
+    return st;
+}
+
+/* The rates of a device of a type that was not seen yet. */
+static gnt_status measure(const gnti_job *job, int32_t d, gnti_foreseen_device *out)
+{
+    gnt_status st = GNT_OK;
+    gnti_device_config config;
+    gnti_profile profile;
+
+    GNT_TRY(gnti_job_device_config(job, d, &config));
+    GNT_TRY(gnti_device_profile(&job->place.specs[d], &config, (uint64_t)d, GNTI_PROFILE_ALL, &profile));
+    out->rates = profile.rates;
+    out->speed = profile.speed;
+done:
+    return st;
+}
+
+static gnt_status fill_device(gnti_foreseen_devices *o, int32_t d)
+{
+    gnt_status st = GNT_OK;
+    const gnti_device_spec *spec = &o->job.place.specs[d];
+    gnti_foreseen_device *device = &o->list[d];
+
+    device->type = -1;
+    for (int32_t e = 0; e < d && device->type < 0; e++)
+        if (is_alike(&o->job.place.specs[e], spec))
+            *device = o->list[e];
+    if (device->type < 0) {
+        GNT_TRY(measure(&o->job, d, device));
+        device->type = o->num_types++;
+    }
+    device->bytes = (int64_t)spec->memory;
+    GNT_TRY(name_device(spec, d, device));
+done:
+    return st;
+}
+
+gnt_status gnti_foreseen_devices_open(gnt_context *ctx, const char *devices, gnti_foreseen_devices *out)
+{
+    gnt_status st = GNT_OK;
+    gnt_trainer_config config;
+    double slowest = INFINITY;
+
+    gnt_trainer_config_init(&config);
+    config.devices = devices;
+    GNT_TRY(gnti_job_open(ctx, &config, &out->job));
+    out->num = out->job.place.size;
+    GNT_TRY(gnti_calloc_array(&out->list, out->num));
+    for (int32_t d = 0; d < out->num; d++)
+        GNT_TRY(fill_device(out, d));
+    for (int32_t d = 0; d < out->num; d++)
+        slowest = fmin(slowest, out->list[d].speed);
+    for (int32_t d = 0; d < out->num; d++)
+        out->list[d].speed /= slowest;
+done:
+    return st;
+}
+
+void gnti_foreseen_devices_close(gnti_foreseen_devices *d)
+{
+    gnti_free(d->list);
+    gnti_job_close(&d->job);
+}
