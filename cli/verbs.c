@@ -18,9 +18,9 @@
     X(export)        \
     X(explain)       \
     X(plot)          \
+    X(ensemble_plan) \
     X(ensemble_train) \
     X(ensemble_resize) \
-    X(ensemble_plan) \
     X(ensemble_combine) \
     X(ensemble_report) \
     X(simulate)      \
