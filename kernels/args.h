@@ -236,7 +236,8 @@ typedef enum gnt_loss_kind { GNT_LOSS_SOFTMAX, GNT_LOSS_BCE, GNT_LOSS_MSE } gnt_
 /* Loss and its gradient in one pass. Row r of member m has the weight w = weight(r, m) [times class_weight of its
  * label], 0: not in the loss (and its label is not looked at, its gradient is 0). A label outside 0..C-1 with w > 0 is
  * ERR_ARG. BCE and MSE: l is the sum over columns of class_weight[c] l_c; nothing counts as right. grad = w (dl/dz) norm[m], with norm the hyper `norm_hyper` (1 / sum of weights, or 1 / (sum
- * of weights * C) for BCE and MSE). stats (M, 4) float64: sum w l, sum w, sum w [argmax right], rows with w > 0; sums over rows by the tree. */
+ * of weights * C) for BCE and MSE). apart H (SOFTMAX) with g the hyper `apart_hyper` makes l less by g |p - H|_2, p the softmax: the
+ * gradient has -g p (v - <p, v>) more, v = (p - H) / max(|p - H|, 1e-8) (EDDE, Zhang et al., ICDE 2020). stats (M, 4) float64: sum w l, sum w, sum w [argmax right], rows with w > 0; sums over rows by the tree. */
 typedef struct gnt_loss_args {
     gnt_loss_kind kind;
     gnt_mat_view logits, weight;
@@ -244,7 +245,8 @@ typedef struct gnt_loss_args {
     int64_t first_row;
     gnt_mat_view target;              /* (rows, shared, C) float for BCE, MSE */
     const gnt_mat_view *class_weight; /* (1, M or shared, C) or NULL */
-    int32_t norm_hyper;
+    const gnt_mat_view *apart;        /* (rows, M or shared, C) or NULL */
+    int32_t norm_hyper, apart_hyper;
     const gnt_mat_view *grad; /* NULL: loss only */
     gnt_buffer *stats;
     size_t stats_offset; /* bytes */

@@ -392,6 +392,13 @@ gnt_status gnti_check_loss(const gnt_stream *s, const gnt_loss_args *a)
                                GNTI_VIEW_ONE_MEMBER));
         GNT_TRY(gnti_check_dtype("loss", "class_weight", a->class_weight, GNT_F32));
     }
+    if (a->apart != NULL) {
+        GNT_CHECK(a->kind == GNT_LOSS_SOFTMAX, GNT_ERR_ARG, "loss: only softmax can stay apart");
+        GNT_TRY(gnti_view_fits(s, "loss", "apart", a->apart, SHAPE(rows, M, classes), GNTI_VIEW_ONE_MEMBER));
+        GNT_TRY(gnti_check_dtype("loss", "apart", a->apart, GNT_F32));
+        GNT_TRY(gnti_check_hyper(s, "loss", a->step, a->apart_hyper, M));
+        GNT_CHECK(a->apart_hyper >= 0, GNT_ERR_ARG, "loss: staying apart needs the hyper of its share");
+    }
     if (a->grad != NULL) {
         GNT_TRY(gnti_view_fits(s, "loss", "grad", a->grad, SHAPE(rows, M, classes), GNTI_VIEW_EXACT));
         GNT_TRY(gnti_check_dtype("loss", "grad", a->grad, GNT_F32));

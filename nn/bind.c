@@ -402,9 +402,9 @@ void gnti_release_features(gnti_program *p)
 static gnt_status bind_nothing(gnti_program *p)
 {
     gnt_status st = GNT_OK;
-    gnt_buffer **arrays[3] = { &p->loss.labels, &p->loss.target, &p->loss.weight };
+    gnt_buffer **arrays[4] = { &p->loss.labels, &p->loss.target, &p->loss.weight, &p->loss.apart };
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (*arrays[i] == NULL)
             GNT_TRY(gnti_buffer_alloc(p->dev, sizeof(float), arrays[i]));
 done:
@@ -427,6 +427,8 @@ gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
         GNT_TRY(gnti_device_array(p, batch->labels, rows * sizeof(int32_t), &p->loss.labels));
     if (batch->target != NULL && c->kind != GNT_LOSS_SOFTMAX)
         GNT_TRY(gnti_device_array(p, batch->target, rows * (size_t)width * sizeof(float), &p->loss.target));
+    if (batch->apart != NULL && c->apart)
+        GNT_TRY(gnti_device_array(p, batch->apart, rows * (size_t)width * sizeof(float), &p->loss.apart));
     if (batch->weight != NULL)
         GNT_TRY(gnti_device_array(p, batch->weight, rows * members * sizeof(float), &p->loss.weight));
     if (batch->class_weight != NULL && c->num_class_weights > 0)
@@ -437,6 +439,8 @@ gnt_status gnti_bind_loss(gnti_program *p, const gnti_batch *batch)
     GNT_CHECK(
         p->loss.weight != NULL && (c->kind == GNT_LOSS_SOFTMAX ? p->loss.labels : p->loss.target) != NULL,
         GNT_ERR_ARG, "the loss lacks %s", p->loss.weight == NULL ? "the rows' weights" : "labels or targets");
+    GNT_CHECK(!c->apart || p->loss.apart != NULL, GNT_ERR_ARG,
+              "the loss lacks the probabilities that it stays apart from");
     if (batch->weight != NULL)
         p->loss.host_weight = batch->weight;
     GNT_TRY(gnti_bind_loss_rows(p, p->loss.host_weight));
@@ -458,4 +462,5 @@ void gnti_bound_free(gnti_program *p)
     gnti_buffer_free(&p->loss.target);
     gnti_buffer_free(&p->loss.weight);
     gnti_buffer_free(&p->loss.class_weight);
+    gnti_buffer_free(&p->loss.apart);
 }

@@ -169,9 +169,9 @@ typedef struct gnti_ir {
     bool training, sparse_x;
     int32_t x, logits, loss, loss_grad; /* values */
     gnti_loss_config loss_config;
-    int32_t loss_norm; /* hyper */
-    gnt_status status; /* first failure while growing, sticky */
-    int32_t layer;     /* given to new nodes */
+    int32_t loss_norm, loss_apart; /* hypers */
+    gnt_status status;             /* first failure while growing, sticky */
+    int32_t layer;                 /* given to new nodes */
     gnti_node scratch;
 } gnti_ir;
 

@@ -319,6 +319,11 @@ void gnti_lower_loss_inputs(const gnti_lowering *lo, gnt_loss_args *a, gnti_inst
         in->views[1] = plain_view(p->loss.class_weight, 1, 1, c->num_class_weights);
         a->class_weight = &in->views[1];
     }
+    if (c->apart) {
+        in->views[2] = gnti_view_rows(plain_view(p->loss.apart, all, 1, a->logits.width), a->first_row, rows);
+        a->apart = &in->views[2];
+        a->apart_hyper = p->ir.loss_apart;
+    }
     a->norm_hyper = p->ir.loss_norm;
     a->stats = p->parts.on ? p->parts.stats : p->stats;
 }

@@ -23,6 +23,8 @@ gnt_var gnti_record_loss(gnt_tape *t, gnt_var logits, const gnti_loss_config *co
     if (config->num_class_weights != 0 && config->num_class_weights != z->width)
         return gnti_tape_fail(t, GNT_ERR_ARG, "loss", "%lld class weights for %lld classes",
                               (long long)config->num_class_weights, (long long)z->width);
+    if (config->apart && config->kind != GNT_LOSS_SOFTMAX)
+        return gnti_tape_fail(t, GNT_ERR_ARG, "loss", "only softmax can stay apart from probabilities");
     loss = gnti_ir_value(&t->ir, 0, 1, 1, false);
     if (loss == 0)
         return (gnt_var){ 0 };
@@ -31,6 +33,8 @@ gnt_var gnti_record_loss(gnt_tape *t, gnt_var logits, const gnti_loss_config *co
     t->ir.logits = logits.id;
     t->ir.loss_config = *config;
     t->ir.loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0).id;
+    if (config->apart)
+        t->ir.loss_apart = gnti_tape_hyper(t, "apart", 0.0).id;
     gnti_ir_node(&t->ir, GNTI_IR_LOSS, logits.id, 0, loss);
     return (gnt_var){ loss };
 }

@@ -93,6 +93,7 @@ typedef struct gnti_loss_config {
     gnt_loss_kind kind;
     bool weight_per_member;    /* loss weights (rows, M) instead of (rows, shared) */
     int64_t num_class_weights; /* 0: none */
+    bool apart; /* SOFTMAX: bound probabilities that p stays apart from, by the hyper "apart" */
 } gnti_loss_config;
 gnt_var gnti_record_loss(gnt_tape *t, gnt_var logits, const gnti_loss_config *config);
 
@@ -169,6 +170,7 @@ typedef struct gnti_batch {
     const float *target;             /* BCE, MSE: (rows, C) */
     const float *weight;             /* (rows) or (M, rows) when weight_per_member */
     const float *class_weight;       /* (num_class_weights) */
+    const float *apart;              /* (rows, C) when the loss stays apart from them */
 } gnti_batch;
 gnt_status gnti_program_bind(gnti_program *p, const gnti_batch *batch);
 

@@ -47,7 +47,7 @@ typedef struct gnti_bound_features {
 } gnti_bound_features;
 
 typedef struct gnti_bound_loss {
-    gnt_buffer *labels, *target, *weight, *class_weight;
+    gnt_buffer *labels, *target, *weight, *class_weight, *apart;
     const float *host_weight; /* the weights as last bound, lent */
 } gnti_bound_loss;
 

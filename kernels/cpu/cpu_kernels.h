@@ -91,6 +91,8 @@ typedef struct cpu_kernels {
     /* softmax: e[c] = exp(z[c] - top), *out_sum their sum, *out_best the first largest; answers top */
     float (*softmax)(const float *z, int64_t n, float *e, float *out_sum, int64_t *out_best);
     void (*scale_to)(float *y, const float *a, float factor, int64_t n);
+    /* p[c] = e[c] scale; answers |p - h| and leaves e[c] = factor p (1 - gain (p - h - <p, p - h>) / |p - h|) */
+    float (*apart)(float *e, float scale, const float *h, float factor, float gain, int64_t n);
     /* BCE or MSE of one row: grad (or NULL) = factor k_c dl/dz_c; answers sum_c k_c l_c; k NULL: 1 */
     float (*column_loss)(gnt_loss_kind kind, const float *z, const float *t, const float *k, float factor,
                          float *grad, int64_t n);

@@ -8,6 +8,7 @@
 #include "kernels/cpu/cpu_math.h"
 #include "kernels/cpu/cpu_tree.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -35,6 +36,16 @@ static void note_bad(loss_work *w, int64_t r)
         continue;
 }
 
+/* What a row's loss has less; its exponentials become the gradient but for the label's part. */
+static double apart_of(const loss_work *w, int64_t r, int64_t m, float *e, float scale, float factor)
+{
+    const gnt_loss_args *a = w->args;
+    const float gain = gnti_step_hyper(a->step->head.host, a->apart_hyper)[m];
+
+    return (double)gain *
+           (double)w->kernels->apart(e, scale, row_of(a->apart, r, m), factor, gain, a->logits.width);
+}
+
 /* e: room for the row's exponentials, the gradient's row or a buffer; rows wider than it are never buffered twice. */
 static void softmax_row(loss_work *w, int64_t r, int64_t m, float weight, float factor, float *e,
                         double stats[4])
@@ -43,6 +54,7 @@ static void softmax_row(loss_work *w, int64_t r, int64_t m, float weight, float 
     const int64_t classes = a->logits.width, label = label_of(a, r);
     const float *z = row_of(&a->logits, r, m), *k = NULL;
     float sum, top, own;
+    double loss;
     int64_t best;
 
     if (label < 0 || label >= classes) {
@@ -55,14 +67,17 @@ static void softmax_row(loss_work *w, int64_t r, int64_t m, float weight, float 
     factor *= k != NULL ? k[label] : 1.0f;
     own = z[label];
     top = w->kernels->softmax(z, classes, e, &sum, &best);
-    stats[0] += (double)weight * (cpu_log((double)sum) + ((double)top - (double)own));
+    loss = cpu_log((double)sum) + ((double)top - (double)own);
+    if (a->apart != NULL)
+        loss -= apart_of(w, r, m, e, 1.0f / sum, factor);
+    else if (a->grad != NULL)
+        w->kernels->scale_to(e, e, factor / sum, classes);
+    if (a->grad != NULL)
+        e[label] -= factor;
+    stats[0] += (double)weight * loss;
     stats[1] += (double)weight;
     stats[2] += best == label ? (double)weight : 0.0;
     stats[3] += 1.0;
-    if (a->grad != NULL) {
-        w->kernels->scale_to(e, e, factor / sum, classes);
-        e[label] -= factor;
-    }
 }
 
 static void column_row(const loss_work *w, int64_t r, int64_t m, float weight, float factor, float *grad,
@@ -78,6 +93,21 @@ static void column_row(const loss_work *w, int64_t r, int64_t m, float weight, f
     stats[3] += 1.0;
 }
 
+/* The distance of a row that is wider than a tile, a part of it at a time. */
+static double apart_in_tiles(const loss_work *w, int64_t r, int64_t m, float top, double sum)
+{
+    const gnt_loss_args *a = w->args;
+    const float *z = row_of(&a->logits, r, m), *h = row_of(a->apart, r, m);
+    double squares = 0.0;
+
+    for (int64_t c = 0; c < a->logits.width; c++) {
+        const double d = (double)cpu_exp(z[c] - top) / sum - (double)h[c];
+
+        squares += d * d;
+    }
+    return (double)gnti_step_hyper(a->step->head.host, a->apart_hyper)[m] * sqrt(squares);
+}
+
 /* Softmax without a gradient: exponentials go to a buffer, in pieces of it when the row is wider. */
 static void softmax_only(loss_work *w, int64_t r, int64_t m, float weight, double stats[4])
 {
@@ -85,7 +115,7 @@ static void softmax_only(loss_work *w, int64_t r, int64_t m, float weight, doubl
     const gnt_loss_args *a = w->args;
     const int64_t classes = a->logits.width, label = label_of(a, r);
     const float *z = row_of(&a->logits, r, m);
-    double sum = 0.0;
+    double sum = 0.0, loss;
     float top = z[0];
     int64_t best = 0;
 
@@ -105,7 +135,10 @@ static void softmax_only(loss_work *w, int64_t r, int64_t m, float weight, doubl
     for (int64_t c = 0; c < classes; c++)
         sum += (double)cpu_exp(z[c] - top);
     weight *= a->class_weight != NULL ? row_of(a->class_weight, 0, m)[label] : 1.0f;
-    stats[0] += (double)weight * (cpu_log(sum) + ((double)top - (double)z[label]));
+    loss = cpu_log(sum) + ((double)top - (double)z[label]);
+    if (a->apart != NULL)
+        loss -= apart_in_tiles(w, r, m, top, sum);
+    stats[0] += (double)weight * loss;
     stats[1] += (double)weight;
     stats[2] += best == label ? (double)weight : 0.0;
     stats[3] += 1.0;

@@ -405,6 +405,34 @@ KERNEL static void scale_to(float *y, const float *a, float factor, int64_t n)
     SIMD for (int64_t c = 0; c < n; c++) y[c] = factor * a[c];
 }
 
+KERNEL static float apart(float *e, float scale, const float *h, float factor, float gain, int64_t n)
+{
+    float squares[LANES] = { 0.0f }, dots[LANES] = { 0.0f };
+    float distance, dot, share;
+
+    for (int64_t c = 0; c < n; c += LANES) {
+        const int64_t m = n - c < LANES ? n - c : LANES;
+
+        SIMD for (int64_t i = 0; i < m; i++)
+        {
+            const float p = e[c + i] * scale, d = p - h[c + i];
+
+            squares[i] += d * d;
+            dots[i] += p * d;
+        }
+    }
+    distance = __builtin_sqrtf(add_lanes(squares));
+    dot = add_lanes(dots);
+    share = factor * gain / (distance > 1e-8f ? distance : 1e-8f);
+    SIMD for (int64_t c = 0; c < n; c++)
+    {
+        const float p = e[c] * scale;
+
+        e[c] = p * (factor - share * (p - h[c] - dot));
+    }
+    return distance;
+}
+
 /* One column's loss; *slope is its derivative. */
 KERNEL CPU_INLINE float one_loss(gnt_loss_kind kind, float z, float t, float *slope)
 {
@@ -486,5 +514,5 @@ KERNEL static void sgd(const cpu_adam *p, bool nesterov, float *w, const float *
 #define KERNEL_TABLE                                                                                         \
     .draw_words = draw_words, .drop_entries = drop_entries, .epilogue = epilogue, .map = map,                \
     .dropout = dropout, .add_to = add_to, .sum_rows = sum_rows, .dot_rows = dot_rows, .dot = dot,            \
-    .softmax = softmax, .scale_to = scale_to, .column_loss = column_loss, .adam = adam, .sgd = sgd,          \
-    .squares = squares
+    .softmax = softmax, .scale_to = scale_to, .apart = apart, .column_loss = column_loss, .adam = adam,      \
+    .sgd = sgd, .squares = squares

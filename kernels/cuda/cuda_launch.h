@@ -174,10 +174,11 @@ cudaError_t cuda_launch_norm(cudaStream_t stream, const cuda_norm_args *a, const
 
 typedef struct cuda_loss_args { /* gnt_loss_args */
     gnt_loss_kind kind;
-    cuda_view logits, weight, target, class_weight, grad;
+    cuda_view logits, weight, target, class_weight,
+        grad;              /* target: of SOFTMAX what it stays apart from, or data NULL */
     const int32_t *labels; /* of the views' row 0 */
     int64_t first_row;     /* its number in a fault */
-    int32_t norm_hyper;
+    int32_t norm_hyper, apart_hyper;
     double *stats;
     const void *step;
     cuda_fault *fault;

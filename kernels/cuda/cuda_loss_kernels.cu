@@ -22,6 +22,7 @@ struct loss_row {
     const float *z, *class_weight, *target; /* class_weight NULL: 1 */
     float *grad;                            /* NULL: none */
     float weight, factor;
+    float gain;  /* of SOFTMAX with a target: how much it stays apart from it */
     int n, lane; /* n 0: not in the loss */
 };
 
@@ -49,8 +50,33 @@ DEVICE float largest_of_sixteen(float v)
     return v;
 }
 
-/* Every lane of the warp comes here, rows that do not count with n = 0. */
-DEVICE row_loss softmax_row(const loss_row &l, int label)
+/* The gradient but for the label's part: of a softmax alone, e factor / sum; of one that stays apart, by this lane's columns. Answers
+ * |p - h|. The exponentials are made anew where there is no gradient to keep them. */
+DEVICE float apart_row(const loss_row &l, float top, float sum, float factor)
+{
+    const float scale = 1.0f / sum;
+    float squares = 0.0f, dot = 0.0f, distance, share;
+
+    for (int c = l.lane; c < l.n; c += LOSS_LANES) {
+        const float e = l.grad != NULL ? l.grad[c] : cpu_exp(l.z[c] - top);
+        const float p = e * scale, d = p - l.target[c];
+
+        squares += d * d;
+        dot += p * d;
+    }
+    distance = sqrtf(sum_sixteen(squares));
+    dot = sum_sixteen(dot);
+    share = factor * l.gain / (distance > 1e-8f ? distance : 1e-8f);
+    for (int c = l.lane; c < l.n && l.grad != NULL; c += LOSS_LANES) {
+        const float p = l.grad[c] * scale;
+
+        l.grad[c] = p * (factor - share * (p - l.target[c] - dot));
+    }
+    return distance;
+}
+
+/* Every lane of the warp comes here, rows that do not count with n = 0. All rows have a target or none. */
+DEVICE row_loss softmax_row(const loss_row &l, int label, bool apart)
 {
     const float own = l.n > 0 ? l.z[label] : 0.0f,
                 k = l.class_weight != NULL && l.n > 0 ? l.class_weight[label] : 1.0f;
@@ -72,10 +98,13 @@ DEVICE row_loss softmax_row(const loss_row &l, int label)
             l.grad[c] = e;
     }
     sum = sum_sixteen(sum);
+    double loss = cpu_log((double)sum) + ((double)top - (double)own);
+
+    if (apart)
+        loss -= (double)l.gain * (double)apart_row(l, top, sum, factor);
     for (int c = l.lane; c < l.n && l.grad != NULL; c += LOSS_LANES)
-        l.grad[c] = factor / sum * l.grad[c] - (c == label ? factor : 0.0f);
-    return { (double)weight * (cpu_log((double)sum) + ((double)top - (double)own)), weight,
-             LOSS_COUNTED | (best == label ? LOSS_RIGHT : 0) };
+        l.grad[c] = (apart ? l.grad[c] : factor / sum * l.grad[c]) - (c == label ? factor : 0.0f);
+    return { (double)weight * loss, weight, LOSS_COUNTED | (best == label ? LOSS_RIGHT : 0) };
 }
 
 /* One column's loss; *slope is its derivative. */
@@ -126,6 +155,9 @@ DEVICE loss_row loss_row_at(const cuda_loss_args &a, int64_t r, int m, bool insi
     l.weight = *loss_operand(a.weight, r, m);
     l.factor =
         l.grad != NULL ? l.weight * gnti_step_hyper((const gnti_step_head *)a.step, a.norm_hyper)[m] : 0.0f;
+    l.gain = a.kind == GNT_LOSS_SOFTMAX && l.target != NULL
+                 ? gnti_step_hyper((const gnti_step_head *)a.step, a.apart_hyper)[m]
+                 : 0.0f;
     l.n = l.weight != 0.0f ? (int)a.logits.width : 0;
     return l;
 }
@@ -150,7 +182,7 @@ template <int KIND> static __global__ void loss_kernel(cuda_loss_args a, row_los
         }
     }
     if (KIND == GNT_LOSS_SOFTMAX)
-        out = softmax_row(l, label);
+        out = softmax_row(l, label, a.target.data != NULL);
     else
         out = column_row<KIND>(l);
     if (l.n == 0)

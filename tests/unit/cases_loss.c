@@ -7,7 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARED_WEIGHT = 1, CLASS_WEIGHT = 2, NO_GRAD = 4, IN_PLACE = 8, FAR = 16 };
+enum {
+    SHARED_WEIGHT = 1,
+    CLASS_WEIGHT = 2,
+    NO_GRAD = 4,
+    IN_PLACE = 8,
+    FAR = 16,
+    APART = 32,
+    APART_SHARED = 64
+};
 
 static float some_zero(float value, int64_t r, int64_t c)
 {
@@ -29,6 +37,14 @@ static float away_from_zero(float value, int64_t r, int64_t c)
     return value * value + 0.25f;
 }
 
+static float one(float value, int64_t r, int64_t c)
+{
+    (void)value;
+    (void)r;
+    (void)c;
+    return 1.0f;
+}
+
 static float far(float value, int64_t r, int64_t c)
 {
     (void)r;
@@ -36,12 +52,13 @@ static float far(float value, int64_t r, int64_t c)
     return value * 90.0f;
 }
 
-static void compare_stats(const case_bytes *stats, int64_t members, double relative)
+/* size: of what a sum that may cancel out is made of. */
+static void compare_stats(const case_bytes *stats, int64_t members, double relative, double size)
 {
     double *got = case_lock(stats->buf[0]), *want = case_lock(stats->buf[1]);
 
     for (int64_t i = 0; i < members * 4; i++)
-        if (!(fabs(got[i] - want[i]) <= relative * (fabs(want[i]) + 1e-3)))
+        if (!(fabs(got[i] - want[i]) <= relative * (fabs(want[i]) + size)))
             fail_msg("loss statistics %lld of member %lld: %.17g, want %.17g", (long long)(i % 4),
                      (long long)(i / 4), got[i], want[i]);
     case_unlock(stats->buf[0], got, false);
@@ -52,15 +69,15 @@ static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t
                      unsigned flags)
 {
     const int64_t M = mg.members;
-    const float hypers[1] = { 0.03125f };
+    const float hypers[2] = { 0.03125f, 0.7f };
     const double zeros[20] = { 0.0 };
     const gnt_row_tree tree = { rows, (rows + 1023) / 1024, NULL };
     int32_t *labels = NULL;
     case_tensor z = case_make(env, rows, M, mg.g, classes, 3);
     case_tensor w = case_make(env, rows, (flags & SHARED_WEIGHT) != 0 ? 1 : M, 1, 1, 0);
     case_tensor t = case_make(env, rows, 1, 1, classes, 0), k = case_make(env, 1, M, 1, classes, 0);
-    case_tensor grad = case_make(env, rows, M, mg.g, classes, 3);
-    case_bytes step = case_step(env, M, hypers, 1), stats = case_upload(env, zeros, (size_t)M * 32), at;
+    case_tensor grad = case_make(env, rows, M, mg.g, classes, 3), apart = { 0 };
+    case_bytes step = case_step(env, M, hypers, 2), stats = case_upload(env, zeros, (size_t)M * 32), at;
 
     gnt_assert_ok(gnti_alloc_array(&labels, rows));
     for (int64_t r = 0; r < rows; r++)
@@ -72,6 +89,10 @@ static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t
         case_apply(&t, binary);
     if ((flags & FAR) != 0)
         case_apply(&z, far);
+    if ((flags & APART) != 0)
+        apart = case_make(env, rows, (flags & APART_SHARED) != 0 ? 1 : M, 1, classes, 0);
+    if ((flags & APART) != 0 && classes == 1)
+        case_apply(&apart, one); /* p is 1 too: nothing to divide by */
     for (int side = 0; side < 2; side++) {
         const gnt_loss_args args = { .kind = kind,
                                      .logits = z.view[side],
@@ -79,7 +100,9 @@ static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t
                                      .labels = at.buf[side],
                                      .target = t.view[side],
                                      .class_weight = (flags & CLASS_WEIGHT) != 0 ? &k.view[side] : NULL,
+                                     .apart = (flags & APART) != 0 ? &apart.view[side] : NULL,
                                      .norm_hyper = 0,
+                                     .apart_hyper = 1,
                                      .grad = (flags & NO_GRAD) != 0    ? NULL
                                              : (flags & IN_PLACE) != 0 ? &z.view[side]
                                                                        : &grad.view[side],
@@ -89,10 +112,46 @@ static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t
 
         gnt_assert_ok(gnti_loss(env->stream[side], &args));
     }
-    compare_stats(&stats, M, env->exact ? 0.0 : (flags & FAR) != 0 ? 1e-5 : 3e-6);
+    compare_stats(&stats, M,
+                  env->exact           ? 0.0
+                  : (flags & FAR) != 0 ? 1e-5
+                                       : 3e-6,
+                  (flags & APART) != 0 ? 0.1 : 1e-3);
     case_compare((flags & IN_PLACE) != 0 ? &z : &grad, 1e-7, "gradient of the loss");
     gnti_free(labels);
     case_reset(env);
+}
+
+/* Only a softmax stays apart, and only by a hyper. */
+static void refused_apart(case_env *env)
+{
+    const float hypers[1] = { 0.5f };
+    const double zeros[4] = { 0.0 };
+
+    for (int side = 0; side < 2; side++) {
+        case_tensor z = case_make(env, 2, 1, 1, 3, 0), w = case_make(env, 2, 1, 1, 1, 0);
+        case_tensor narrow = case_make(env, 2, 1, 1, 2, 0);
+        case_bytes stats = case_upload(env, zeros, sizeof zeros), step = case_step(env, 1, hypers, 1);
+        gnt_loss_args args = { .kind = GNT_LOSS_MSE,
+                               .logits = z.view[side],
+                               .weight = w.view[side],
+                               .target = z.view[side],
+                               .labels = stats.buf[side],
+                               .apart = &z.view[side],
+                               .stats = stats.buf[side],
+                               .step = step.buf[side] };
+
+        gnt_assert_status(gnti_loss(env->stream[side], &args), GNT_ERR_ARG);
+        gnt_assert_error_has("only softmax");
+        args.kind = GNT_LOSS_SOFTMAX;
+        args.apart = &narrow.view[side];
+        gnt_assert_status(gnti_loss(env->stream[side], &args), GNT_ERR_ARG);
+        gnt_assert_error_has("apart");
+        args.apart = &z.view[side];
+        args.apart_hyper = -1;
+        gnt_assert_status(gnti_loss(env->stream[side], &args), GNT_ERR_ARG);
+        case_reset(env);
+    }
 }
 
 static void bad_label(case_env *env)
@@ -126,6 +185,14 @@ void cases_loss(case_env *env)
                     if (shapes[i][0] < 1000 || flags < 4)
                         run_loss(env, (gnt_loss_kind)kind, case_member_list[j], shapes[i][0], shapes[i][1],
                                  flags);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int j = 0; j < CASE_NUM_MEMBERS; j++)
+            for (unsigned flags = APART + (unsigned)(j + (int)i) % 7; flags < 128; flags += 7)
+                if ((flags & APART) != 0 && (shapes[i][0] < 1000 || j < 2))
+                    run_loss(env, GNT_LOSS_SOFTMAX, case_member_list[j], shapes[i][0], shapes[i][1], flags);
+    if (!env->exact) /* the processor sums rows that are wider than a tile in double, a GPU does not */
+        run_loss(env, GNT_LOSS_SOFTMAX, case_member_list[1], 3, 3000, APART | NO_GRAD);
+    refused_apart(env);
     bad_label(env);
 }
 
