@@ -50,7 +50,8 @@ done:
 
 /* Version, model, data and every setting: what must be the same on all ranks. Files may have other names there. */
 static gnt_status list_facts(const gnt_model *model, const gnt_dataset *data,
-                             const gnt_trainer_config *config, gnti_determinism determinism, char **out)
+                             const gnt_trainer_config *config, gnti_determinism determinism, const char *more,
+                             char **out)
 {
     gnt_status st = GNT_OK;
     gnti_text t = { 0 };
@@ -68,6 +69,7 @@ static gnt_status list_facts(const gnt_model *model, const gnt_dataset *data,
             GNT_TRY(gnti_setting_text(&gnti_trainer_table[i], config, buffer, sizeof buffer, &value));
             gnti_text_printf(&t, "--%s\t%s\n", gnti_trainer_table[i].name, value);
         }
+    gnti_text_printf(&t, "%s", more != NULL ? more : "");
     GNT_TRY(gnti_text_take(&t, out));
 done:
     gnti_text_free(&t);
@@ -75,14 +77,14 @@ done:
 }
 
 gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt_dataset *data,
-                          const gnt_trainer_config *config)
+                          const gnt_trainer_config *config, const char *more)
 {
     gnt_status st = GNT_OK;
     char *facts = NULL;
 
     if (job->processes->size == 1)
         return GNT_OK;
-    GNT_TRY(list_facts(model, data, config, gnti_context_determinism(job->ctx), &facts));
+    GNT_TRY(list_facts(model, data, config, gnti_context_determinism(job->ctx), more, &facts));
     GNT_TRY(gnti_comm_check_launch(job->processes, facts));
 done:
     gnti_free(facts);

@@ -33,9 +33,10 @@ typedef struct gnti_job {
 /* Zeroed before use. Devices and processes: ERR_USAGE when they do not fit each other, with both numbers. */
 gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnti_job *job);
 void gnti_job_close(gnti_job *job);
-/* Before the first exchange: all processes run the same. ERR_PEER_LOST names what differs. */
+/* Before the first exchange: all processes run the same. ERR_PEER_LOST names what differs. more: further facts, as
+ * gnti_comm_check_launch has them, or NULL. */
 gnt_status gnti_job_check(const gnti_job *job, const gnt_model *model, const gnt_dataset *data,
-                          const gnt_trainer_config *config);
+                          const gnt_trainer_config *config, const char *more);
 
 /* The partition: config->partition, else RUN/partition.part.h5 when it is there, else the order that the dataset is stored in,
  * else one that is made now (and kept in the folder) when the job has more than one rank or chunks are asked for. Every process

@@ -20,12 +20,13 @@ typedef struct gnti_member_options {
     uint64_t seed;
     int64_t epochs, patience;
     double lr;
-    double dropout,
-        input_dropout; /* what the model's settings say; a key of the model's text stays. 0 only where the model has 0 */
-    const char *
-        weight_decay; /* rules of the same layers and kinds for all members of a trainer, other values; lent */
-    const float *
-        weight; /* (N) of the dataset: multiplies the loss weight of a training node (folds 0 or 1, bagging counts); NULL: 1; lent */
+    /* In the place of the model's settings; a key of the model's text stays. Where the model has 0 its program has no such op, so
+     * members have 0 there too. */
+    double dropout, input_dropout;
+    /* Rules of the same layers and kinds for all members of a trainer, other values. */
+    const char *weight_decay;
+    /* (N) by node of the dataset: multiplies the loss weight of a training node (folds 0 or 1, bagging counts); NULL: 1. */
+    const float *weight;
     /* Probabilities (N, C) that this member's p should be unlike: its loss is w (CE - apart_gain |p - apart|_2), with softmax alone.
      * NULL: none. All members of a trainer have the same one or none; lent as long as the trainer lives. */
     const float *apart;
@@ -34,7 +35,8 @@ typedef struct gnti_member_options {
 void gnti_member_options_init(const gnt_model *model, const gnt_trainer_config *config, int32_t member,
                               gnti_member_options *out);
 
-/* As gnt_trainer_create with num members instead of config->seeds. The options are copied, weights too. */
+/* As gnt_trainer_create with num members instead of config->seeds. The options are copied, weights too. ERR_USAGE names the member
+ * whose settings are refused, and a config with a run folder: members have files of their own. */
 gnt_status gnti_trainer_create_members(gnt_model *model, const gnt_dataset *data,
                                        const gnt_trainer_config *config, const gnti_member_options *members,
                                        int32_t num, gnt_trainer **out);
@@ -58,7 +60,8 @@ gnt_status gnti_trainer_put_member(gnt_trainer *tr, int32_t member, const gnti_m
  * compiled anew, the loss curves of those that stay do not change. On failure the trainer is as before. */
 gnt_status gnti_trainer_keep_members(gnt_trainer *tr, const uint8_t *keep);
 
-/* How a member stands. With one member a failure is the run's, as ever; with several it ends that member's training alone. */
+/* How a member stands. With several members a failure ends that member's training alone; with one it is the run's too, as ever
+ * (gnt_trainer_status is ERR_NUMERIC). */
 typedef enum gnti_member_phase {
     GNTI_MEMBER_TRAINS,
     GNTI_MEMBER_STOPPED, /* early, by its patience */

@@ -5,6 +5,7 @@
 #include "train/trainer_state.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -24,6 +25,41 @@ gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag)
     GNT_TRY(gnti_comm_all_reduce(tr->job.processes, &any));
     *flag = value != 0;
 done:
+    return st;
+}
+
+/* A line a member: what it has of its own. */
+static gnt_status list_members(const gnt_trainer *tr, char **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_text t = { 0 };
+
+    for (int32_t m = 0; m < tr->num_members; m++) {
+        const gnti_own *own = &tr->own[m];
+        const gnt_trainer_config *c = &own->config;
+
+        gnti_text_printf(
+            &t, "member %d\tseed %lld, lr %.17g, dropout %.17g, input dropout %.17g, epochs %lld, ", (int)m,
+            (long long)c->seed, c->lr, own->dropout, own->input_dropout, (long long)c->epochs);
+        gnti_text_printf(&t, "patience %lld, weight decay '%s', loss weights '%s'\n", (long long)c->patience,
+                         c->weight_decay != NULL ? c->weight_decay : "", own->weight_sha256);
+    }
+    GNT_TRY(gnti_text_take(&t, out));
+done:
+    gnti_text_free(&t);
+    return st;
+}
+
+gnt_status gnti_trainer_check_processes(const gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    char *members = NULL;
+
+    if (tr->isolates && tr->job.processes->size > 1)
+        GNT_TRY(list_members(tr, &members));
+    GNT_TRY(gnti_job_check(&tr->job, tr->model, tr->data, &tr->config, members));
+done:
+    gnti_free(members);
     return st;
 }
 

@@ -145,7 +145,7 @@ gnt_status gnti_trainer_create_from(gnt_model *model, const gnt_dataset *data,
     GNT_TRY(gnti_job_open(tr->ctx, &tr->config, &tr->job));
     if (gnti_trainer_is_root(tr))
         GNT_TRY(gnti_trace_check(tr->config.trace));
-    GNT_TRY(gnti_job_check(&tr->job, model, data, &tr->config));
+    GNT_TRY(gnti_trainer_check_processes(tr));
     GNT_TRY(open_run(tr));
     GNT_TRY(gnti_job_find_partition(&tr->job, data, &tr->config));
     GNT_TRY(find_checkpoint(tr, &found));

@@ -139,6 +139,8 @@ gnt_status gnti_trainer_test(gnt_trainer *tr);
 
 /* share.c: every process calls them. The process of rank 0 is the root. */
 bool gnti_trainer_is_root(const gnt_trainer *tr);
+/* ERR_PEER_LOST names the first setting in which a process differs from the root. */
+gnt_status gnti_trainer_check_processes(const gnt_trainer *tr);
 gnt_status gnti_trainer_share_choices(gnt_trainer *tr);
 gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag); /* whether some process has it set */
 gnt_status
