@@ -28,6 +28,15 @@ double gnti_report_number(const gnti_json *o, const char *key)
     return o != NULL && gnti_json_to_number(gnti_json_find(o, key), &value) ? value : (double)NAN;
 }
 
+const char *gnti_report_format(const char *format, double value, char out[GNTI_REPORT_NUMBER_BYTES])
+{
+    if (isnan(value))
+        snprintf(out, GNTI_REPORT_NUMBER_BYTES, "\xe2\x80\x93");
+    else
+        snprintf(out, GNTI_REPORT_NUMBER_BYTES, format, value);
+    return out;
+}
+
 const char *gnti_report_text(const gnti_json *o, const char *key)
 {
     const char *text = o != NULL ? gnti_json_to_text(gnti_json_find(o, key)) : NULL;
@@ -103,7 +112,7 @@ gnt_status gnti_report_draw_reliability(const gnti_json *report, bool before, gn
     const gnti_json *scores = gnti_json_find(report, "ensemble");
     double confidence[MAX_BINS], accuracy[MAX_BINS];
     int64_t count[MAX_BINS];
-    char subtitle[96];
+    char subtitle[128], ece[GNTI_REPORT_NUMBER_BYTES];
 
     if (before)
         scores = gnti_json_find(scores, "before_temperature");
@@ -119,8 +128,8 @@ gnt_status gnti_report_draw_reliability(const gnti_json *report, bool before, gn
         if (!gnti_json_to_int(gnti_json_at(counts, b), &count[b]))
             count[b] = 0;
     }
-    snprintf(subtitle, sizeof subtitle, "ECE %.4f in %lld bins of equal width",
-             gnti_report_number(scores, "ece"), (long long)num);
+    snprintf(subtitle, sizeof subtitle, "ECE %s in %lld bins of equal width",
+             gnti_report_format("%.4f", gnti_report_number(scores, "ece"), ece), (long long)num);
     const gnti_reliability_chart chart = { .title =
                                                before ? "Before the temperature" : "After the temperature",
                                            .subtitle = subtitle,

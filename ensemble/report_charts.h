@@ -15,6 +15,9 @@ gnt_status gnti_report_draw_devices(const gnti_json *report, gnti_svg *out, bool
 
 /* Reading what may be missing: NaN, "". o may be NULL. */
 double gnti_report_number(const gnti_json *o, const char *key);
+/* By a format of one double, a dash for NaN. Answers out. */
+enum { GNTI_REPORT_NUMBER_BYTES = 64 };
+const char *gnti_report_format(const char *format, double value, char out[GNTI_REPORT_NUMBER_BYTES]);
 const char *gnti_report_text(const gnti_json *o, const char *key);
 /* Accuracies and their like are shown as percent, errors as they are. */
 bool gnti_report_is_share(const gnti_json *report);

@@ -2,6 +2,7 @@
 /* Charts and pages: well-formed, escaped, no NaN in the file, gaps where data is missing, the same bytes each
  * time. */
 #include "tests/support/gnt_test.h"
+#include "tests/support/svg_case.h"
 
 #include "report/axis.h"
 #include "report/chart.h"
@@ -14,73 +15,14 @@
 
 static const double nan_ = (double)NAN;
 
-/* Every tag closes in order, attributes are quoted, no bare & or <; what SVG readers stop at. */
-static const char *malformed(const char *p)
-{
-    const char *open[64];
-    int depth = 0;
-
-    for (; *p != '\0'; p++) {
-        if (*p == '&' && strspn(p + 1, "#abcdefghijklmnopqrstuvwxyz0123456789") == strcspn(p + 1, ";"))
-            continue;
-        if (*p == '&')
-            return p;
-        if (*p != '<')
-            continue;
-        const char *end = strchr(p, '>');
-        int quotes = 0;
-
-        if (end == NULL)
-            return p;
-        for (const char *q = p; q < end; q++)
-            quotes += *q == '"';
-        if (quotes % 2 != 0)
-            return p;
-        if (p[1] == '/') {
-            const size_t n = (size_t)(end - p - 2);
-
-            if (depth == 0 || strncmp(open[depth - 1] + 1, p + 2, n) != 0 ||
-                strchr(" >", open[depth - 1][n + 1]) == NULL)
-                return p;
-            depth--;
-        } else if (end[-1] != '/') {
-            if (depth == 64)
-                return p;
-            open[depth++] = p;
-        }
-        p = end;
-    }
-    return depth == 0 ? NULL : "an open tag at the end";
-}
-
-static int count_of(const char *text, const char *piece)
-{
-    int n = 0;
-
-    for (const char *p = strstr(text, piece); p != NULL; p = strstr(p + 1, piece))
-        n++;
-    return n;
-}
-
-static void assert_sound(const gnti_svg *svg)
-{
-    const char *bad = malformed(svg->text);
-
-    if (bad != NULL)
-        fail_msg("malformed at: %.80s", bad);
-    assert_int_equal(count_of(svg->text, "nan"), 0);
-    assert_int_equal(count_of(svg->text, "inf"), 0);
-    assert_true(svg->width > 0 && svg->height > 0);
-}
-
 static void the_checker_finds_faults(void **state)
 {
     (void)state;
-    assert_null(malformed("<a b=\"c\"><d/>x &amp; y</a>"));
-    assert_non_null(malformed("<a><b></a></b>"));
-    assert_non_null(malformed("<a>x & y</a>"));
-    assert_non_null(malformed("<a b=\"c></a>"));
-    assert_non_null(malformed("<a>"));
+    assert_null(svg_case_malformed("<a b=\"c\"><d/>x &amp; y</a>"));
+    assert_non_null(svg_case_malformed("<a><b></a></b>"));
+    assert_non_null(svg_case_malformed("<a>x & y</a>"));
+    assert_non_null(svg_case_malformed("<a b=\"c></a>"));
+    assert_non_null(svg_case_malformed("<a>"));
 }
 
 static void draw(const double *x, const double *y, int64_t count, bool log_y, gnti_svg *out)
@@ -91,7 +33,7 @@ static void draw(const double *x, const double *y, int64_t count, bool log_y, gn
     };
 
     gnt_assert_ok(gnti_chart_lines(&chart, out));
-    assert_sound(out);
+    svg_case_sound(out);
 }
 
 static void curves_leave_gaps_where_values_miss(void **state)
@@ -102,11 +44,11 @@ static void curves_leave_gaps_where_values_miss(void **state)
 
     (void)state;
     draw(x, y, 7, false, &svg);
-    assert_int_equal(count_of(svg.text, "M"), 2); /* two runs of two, then a lone point */
-    assert_int_equal(count_of(svg.text, "<circle"), 1);
+    assert_int_equal(svg_case_count(svg.text, "M"), 2); /* two runs of two, then a lone point */
+    assert_int_equal(svg_case_count(svg.text, "<circle"), 1);
     gnti_svg_free(&svg);
     draw(x, negative, 7, true, &svg);
-    assert_int_equal(count_of(svg.text, "M"), 2); /* zero and less have no logarithm */
+    assert_int_equal(svg_case_count(svg.text, "M"), 2); /* zero and less have no logarithm */
     gnti_svg_free(&svg);
 }
 
@@ -118,14 +60,14 @@ static void empty_and_single_data_are_drawn(void **state)
 
     (void)state;
     gnt_assert_ok(gnti_chart_lines(&nothing, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     assert_non_null(strstr(svg.text, "no values"));
     gnti_svg_free(&svg);
     draw(x, none, 2, false, &svg);
     assert_non_null(strstr(svg.text, "no values"));
     gnti_svg_free(&svg);
     draw(x, y, 1, false, &svg);
-    assert_int_equal(count_of(svg.text, "<circle"), 1);
+    assert_int_equal(svg_case_count(svg.text, "<circle"), 1);
     gnti_svg_free(&svg);
     draw(x, y, 2, false, &svg);
     gnti_svg_free(&svg);
@@ -165,7 +107,7 @@ static void long_curves_stay_small_and_keep_spikes(void **state)
         }
     }
     assert_true(bottom - top > 180.0); /* the spike reaches over most of the 360 pixels */
-    assert_true(count_of(svg.text, "L") > 1000);
+    assert_true(svg_case_count(svg.text, "L") > 1000);
     gnti_svg_free(&svg);
     gnti_svg_free(&flat);
     gnti_free(x);
@@ -183,7 +125,7 @@ static void texts_are_escaped(void **state)
 
     (void)state;
     gnt_assert_ok(gnti_chart_lines(&chart, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     assert_null(strstr(svg.text, "<script"));
     assert_non_null(strstr(svg.text, "a&lt;b&gt;&amp;c??"
                                      "?<"));
@@ -206,14 +148,14 @@ static void the_same_input_gives_the_same_bytes(void **state)
     (void)state;
     gnt_assert_ok(gnti_chart_lines(&chart, &a));
     gnt_assert_ok(gnti_chart_lines(&chart, &b));
-    assert_sound(&a);
+    svg_case_sound(&a);
     assert_string_equal(a.text, b.text);
     assert_non_null(strstr(a.text, "100 %"));
     assert_non_null(strstr(a.text, "best"));
     both[0] = a;
     both[1] = b;
     gnt_assert_ok(gnti_figure(both, 2, 2, &figure));
-    assert_sound(&figure);
+    svg_case_sound(&figure);
     assert_int_equal(figure.width, 1280);
     assert_int_equal(figure.height, 360);
     gnti_svg_free(&figure);
@@ -236,15 +178,15 @@ static void confusion_shades_by_row(void **state)
 
     (void)state;
     gnt_assert_ok(gnti_chart_confusion(&chart, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     assert_non_null(strstr(svg.text, "A &amp; B"));
     assert_non_null(strstr(svg.text, ">90 %<"));
     assert_non_null(strstr(svg.text, ">50 %<"));
-    assert_int_equal(count_of(svg.text, " %<"), 2); /* an empty row has no recall */
+    assert_int_equal(svg_case_count(svg.text, " %<"), 2); /* an empty row has no recall */
     assert_non_null(strstr(svg.text, "\xe2\x80\xa6"));
     gnti_svg_free(&svg);
     gnt_assert_ok(gnti_chart_confusion(&empty, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     gnti_svg_free(&svg);
     gnt_assert_status(gnti_chart_confusion(&large, &svg), GNT_ERR_LIMIT);
 }
@@ -262,13 +204,13 @@ static void bars_show_value_and_deviation(void **state)
 
     (void)state;
     gnt_assert_ok(gnti_chart_bars(&chart, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     assert_non_null(strstr(svg.text, "62.4 \xc2\xb1 0.4 %"));
     assert_non_null(strstr(svg.text, ">50.0 %<"));
     assert_non_null(strstr(svg.text, "no value"));
     gnti_svg_free(&svg);
     gnt_assert_ok(gnti_chart_bars(&empty, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     gnti_svg_free(&svg);
 }
 
@@ -289,24 +231,24 @@ static void columns_and_shades_take_any_values(void **state)
     for (int32_t count = 0; count <= 5; count++) {
         columns.count = count;
         gnt_assert_ok(gnti_chart_columns(&columns, &svg));
-        assert_sound(&svg);
+        svg_case_sound(&svg);
         assert_true((strstr(svg.text, "no values") != NULL) == (count == 0));
         gnti_svg_free(&svg);
     }
     gnt_assert_ok(gnti_chart_heat(&heat, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     assert_non_null(strstr(svg.text, "#005c9e")); /* the largest value, darkest */
     gnti_svg_free(&svg);
     heat.side = 0;
     gnt_assert_ok(gnti_chart_heat(&heat, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     gnti_svg_free(&svg);
     gnt_assert_ok(gnti_calloc_array(&large, 600 * 600));
     large[599 * 600 + 599] = 1.0;
     heat.values = large;
     heat.side = 600;
     GNT_BRUTAL(gnti_chart_heat(&heat, &svg));
-    assert_sound(&svg);
+    svg_case_sound(&svg);
     assert_non_null(strstr(svg.text, "#005c9e"));
     gnti_svg_free(&svg);
     gnti_free(large);
