@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains: each thread takes groups of row blocks and carries every op of the chain through a block (1024 rows, a leaf of
- * the tree of sums) before it goes to the next, so that intermediate rows are read from its cache.
+ * the tree of sums) before it goes to the next, so that intermediate rows are read from its cache; a block slice by slice of
+ * members (cpu_chain_part.h).
  *
  * The ops are the ordinary ones, called on views of the block's rows and on a serial stream of the thread's own. A sum over
  * rows writes the block's part into a stack of partial sums; after block i of a group as many are merged as i + 1 has
@@ -9,6 +10,7 @@
  * its rows, and all sums belong to the late one.
  */
 #include "base/alloc.h"
+#include "kernels/cpu/cpu_chain_part.h"
 #include "kernels/cpu/cpu_epilogue.h"
 #include "kernels/cpu/cpu_spmm.h"
 
@@ -29,10 +31,12 @@ typedef struct chain {
     cpu_chain_team *team;
     int32_t row_ops; /* of a chain in several goes, else 0 */
     int64_t num_blocks, group_blocks, num_groups;
-    int32_t levels;           /* group_blocks = 2^levels */
-    int64_t sum_floats;       /* of all sums of the chain, each rounded up to 16 floats */
-    float *roots;             /* (num_groups, sum_floats) */
-    float *stacks;            /* (threads, levels + 1, sum_floats) */
+    int32_t levels;     /* group_blocks = 2^levels */
+    int64_t sum_floats; /* of all sums of the chain, each rounded up to 16 floats */
+    float *roots;       /* (num_groups, sum_floats) */
+    float *stacks;      /* (threads, levels + 1, sum_floats) */
+    cpu_slices slices;
+    cpu_part *slice;          /* (slices.count) */
     gnti_error_record failed; /* the newest failure of a thread */
 } chain;
 
@@ -77,36 +81,7 @@ done:
     return st;
 }
 
-/* ---- views of a block ---------------------------------------------------------------------------------------------- */
-
-static gnt_mat_view rows_of(gnt_mat_view v, int64_t first, int64_t rows)
-{
-    const size_t item = v.dtype == GNT_BF16 ? 2 : 4;
-
-    if (v.buf == NULL)
-        return v;
-    v.offset += (size_t)(first * v.row_stride) * item;
-    v.rows = rows;
-    return v;
-}
-
-/* An epilogue on the block's rows; the views live in slots[2]. */
-static gnt_epilogue epilogue_of(const gnt_epilogue *e, int64_t first, int64_t rows, gnt_mat_view slots[2])
-{
-    gnt_epilogue out = *e;
-
-    if (e->row_scale != NULL) {
-        slots[0] = rows_of(*e->row_scale, first, rows);
-        out.row_scale = &slots[0];
-    }
-    if (e->gate != NULL) {
-        slots[1] = rows_of(*e->gate, first, rows);
-        out.gate = &slots[1];
-    }
-    out.dropout.first_row += first;
-    out.gate_dropout.first_row += first;
-    return out;
-}
+/* ---- one op on one block ------------------------------------------------------------------------------------------- */
 
 static bool is_sum(const gnt_chain_op *op)
 {
@@ -125,67 +100,71 @@ static int64_t floats_of_sum(const gnt_chain_op *op)
     return (int64_t)gnti_round_up((size_t)(y->members * y->rows * y->width), 16);
 }
 
-/* (rows, M, width) member by member at `part` of a buffer. */
-static gnt_mat_view partial_view(const gnt_mat_view *y, gnt_buffer *buf)
-{
-    return (gnt_mat_view){ .buf = buf,
-                           .rows = y->rows,
-                           .members = y->members,
-                           .block_members = 1,
-                           .width = y->width,
-                           .row_stride = y->width,
-                           .member_stride = y->members > 1 ? y->width : 0,
-                           .block_stride = y->members > 1 ? y->rows * y->width : 0 };
-}
-
-/* ---- one op on one block ------------------------------------------------------------------------------------------- */
-
-static gnt_status gemm_block(gnt_stream *s, const gnt_gemm_args *g, int64_t first, int64_t rows, float *part)
+static gnt_status gemm_block(gnt_stream *s, const gnt_gemm_args *g, const cpu_part *p, float *sum)
 {
     gnt_gemm_args a = *g;
-    gnt_mat_view slots[2];
-    gnt_buffer buf = { .head = { .host = part } };
-    const gnt_row_tree tree = { rows, 1, NULL };
+    gnt_mat_view slots[3];
+    gnt_buffer buf = { .head = { .host = NULL } };
+    const gnt_row_tree tree = { p->rows, 1, NULL };
 
-    a.a = rows_of(g->a, first, rows);
+    a.a = cpu_part_rows(g->a, p);
     if (g->trans_a) {
-        a.b = rows_of(g->b, first, rows);
-        a.c = partial_view(&g->c, &buf);
+        a.b = cpu_part_rows(g->b, p);
+        a.c = cpu_part_sum(&g->c, p, sum, &buf);
         a.alpha = 1.0f;
         a.beta = 0.0f;
         a.row_tree = &tree;
     } else {
-        a.c = rows_of(g->c, first, rows);
-        a.epilogue = epilogue_of(&g->epilogue, first, rows, slots);
+        a.b = cpu_part_members(g->b, p);
+        a.c = cpu_part_rows(g->c, p);
+        a.epilogue = cpu_part_epilogue(&g->epilogue, p, slots);
     }
     return cpu_gemm(s, &a);
 }
 
-static gnt_status map_block(gnt_stream *s, const gnt_map_args *m, int64_t first, int64_t rows)
+static gnt_status map_block(gnt_stream *s, const gnt_map_args *m, const cpu_part *p)
 {
     gnt_map_args a = *m;
 
-    a.a = rows_of(m->a, first, rows);
-    if (m->b.rows == m->y.rows)
-        a.b = rows_of(m->b, first, rows);
-    a.y = rows_of(m->y, first, rows);
-    a.dropout.first_row += first;
+    a.a = cpu_part_rows(m->a, p);
+    a.b = m->b.rows == m->y.rows ? cpu_part_rows(m->b, p) : cpu_part_members(m->b, p);
+    a.y = cpu_part_rows(m->y, p);
+    a.dropout.first_row += p->first_row;
+    a.step = p->step != NULL ? p->step : m->step;
     return cpu_map(s, &a);
 }
 
-static gnt_status reduce_block(gnt_stream *s, const gnt_reduce_args *r, int64_t first, int64_t rows,
-                               float *part)
+static gnt_status reduce_block(gnt_stream *s, const gnt_reduce_args *r, const cpu_part *p, float *sum)
 {
     gnt_reduce_args a = *r;
-    gnt_buffer buf = { .head = { .host = part } };
-    const gnt_row_tree tree = { rows, 1, NULL };
+    gnt_buffer buf = { .head = { .host = NULL } };
+    const gnt_row_tree tree = { p->rows, 1, NULL };
 
-    a.a = rows_of(r->a, first, rows);
-    a.b = rows_of(r->b, first, rows);
-    a.y = partial_view(&r->y, &buf);
+    a.a = cpu_part_rows(r->a, p);
+    a.b = cpu_part_rows(r->b, p);
+    a.y = cpu_part_sum(&r->y, p, sum, &buf);
     a.row_tree = &tree;
     a.accumulate = false;
     return cpu_reduce(s, &a);
+}
+
+/* The product's rows are listed by its plan; its views are cut by members alone. */
+static void spmm_block(gnt_stream *s, const gnt_chain_op *op, const cpu_part *p)
+{
+    gnt_spmm_args a = *op->a.spmm;
+    gnt_mat_view slots[3], weight;
+    const cpu_part members = {
+        .rows = a.y.rows, .first_member = p->first_member, .members = p->members, .step = p->step
+    };
+
+    a.x = cpu_part_members(a.x, p);
+    a.y = cpu_part_members(a.y, p);
+    if (a.arc_weight != NULL) {
+        weight = cpu_part_members(*a.arc_weight, p);
+        a.arc_weight = &weight;
+    }
+    a.epilogue = cpu_part_epilogue(&op->a.spmm->epilogue, &members, slots);
+    cpu_spmm_range(s->head.device, op->plan, &a, p->first_row, p->first_row + p->rows);
 }
 
 static int64_t rows_of_block(const gnt_chain_args *a, int64_t block)
@@ -203,11 +182,10 @@ static bool has_row_ops(const gnt_chain_args *a, int64_t block)
     return a->go == GNT_CHAIN_EARLY ? listed == rows : listed > 0;
 }
 
-/* All ops of this go on one block; the parts of sums go to `parts`. */
-static gnt_status run_block(const chain *c, gnt_stream *s, int64_t block, float *parts)
+/* All ops of this go on one block of a slice; the parts of sums go to `sum`. */
+static gnt_status run_block(const chain *c, gnt_stream *s, int64_t block, const cpu_part *p, float *sum)
 {
     gnt_status st = GNT_OK;
-    const int64_t first = block * GNTI_TREE_ROWS, rows = rows_of_block(c->args, block);
     const bool row_ops = c->row_ops > 1 && has_row_ops(c->args, block);
     const int32_t num_ops = c->args->go == GNT_CHAIN_EARLY ? c->row_ops : c->args->num_ops;
 
@@ -217,15 +195,15 @@ static gnt_status run_block(const chain *c, gnt_stream *s, int64_t block, float 
         if (i > 0 && i < c->row_ops && !row_ops)
             continue;
         if (op->kind == GNTI_OP_GEMM)
-            GNT_TRY(gemm_block(s, op->a.gemm, first, rows, parts));
+            GNT_TRY(gemm_block(s, op->a.gemm, p, sum));
         else if (op->kind == GNTI_OP_MAP)
-            GNT_TRY(map_block(s, op->a.map, first, rows));
+            GNT_TRY(map_block(s, op->a.map, p));
         else if (op->kind == GNTI_OP_REDUCE)
-            GNT_TRY(reduce_block(s, op->a.reduce, first, rows, parts));
+            GNT_TRY(reduce_block(s, op->a.reduce, p, sum));
         else
-            cpu_spmm_range(s->head.device, op->plan, op->a.spmm, first, first + rows);
+            spmm_block(s, op, p);
         if (is_sum(op))
-            parts += floats_of_sum(op);
+            sum += floats_of_sum(op);
     }
 done:
     return st;
@@ -233,24 +211,57 @@ done:
 
 /* ---- groups and sums ----------------------------------------------------------------------------------------------- */
 
-static gnt_status run_group(const chain *c, int64_t group, int32_t thread)
+static void add_part(const chain *c, float *to, const float *from, const cpu_part *slice)
+{
+    for (int32_t i = 0; i < c->args->num_ops; i++) {
+        const gnt_chain_op *op = &c->args->ops[i];
+        const gnt_mat_view *y;
+        int64_t floats, first;
+
+        if (!is_sum(op) || c->sum_floats == 0)
+            continue;
+        y = sum_of(op);
+        floats = y->rows * y->width;
+        first = slice->first_member * floats;
+        c->kernels->add_to(to + first, from + first,
+                           (slice->members > 0 ? slice->members : y->members) * floats);
+        to += floats_of_sum(op);
+        from += floats_of_sum(op);
+    }
+}
+
+/* The blocks of a group for one slice: what it adds up stays in the cache too. */
+static gnt_status run_group_slice(const chain *c, int64_t group, int32_t thread, const cpu_part *slice)
 {
     gnt_status st = GNT_OK;
     const int64_t first = group * c->group_blocks, n = gnti_min_i64(c->group_blocks, c->num_blocks - first);
     float *stack = c->stacks + (int64_t)thread * (c->levels + 1) * c->sum_floats;
     float *entry[MAX_LEVELS + 1];
     int32_t top = 0;
+    cpu_part p = *slice;
 
     entry[0] = c->roots + group * c->sum_floats;
     for (int32_t i = 1; i <= c->levels; i++)
         entry[i] = stack + (i - 1) * c->sum_floats;
     for (int64_t i = 0; i < n; i++) {
-        GNT_TRY(run_block(c, &c->team->streams[thread], first + i, entry[top++]));
+        p.first_row = (first + i) * GNTI_TREE_ROWS;
+        p.rows = rows_of_block(c->args, first + i);
+        GNT_TRY(run_block(c, &c->team->streams[thread], first + i, &p, entry[top++]));
         for (int64_t bits = i + 1; bits % 2 == 0; bits /= 2, top--)
-            c->kernels->add_to(entry[top - 2], entry[top - 1], c->sum_floats);
+            add_part(c, entry[top - 2], entry[top - 1], slice);
     }
     for (; top > 1; top--)
-        c->kernels->add_to(entry[top - 2], entry[top - 1], c->sum_floats);
+        add_part(c, entry[top - 2], entry[top - 1], slice);
+done:
+    return st;
+}
+
+static gnt_status run_group(const chain *c, int64_t group, int32_t thread)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t i = 0; i < c->slices.count; i++)
+        GNT_TRY(run_group_slice(c, group, thread, &c->slice[i]));
 done:
     return st;
 }
@@ -327,17 +338,18 @@ static gnt_status run_rows(gnt_stream *s, const gnt_chain_args *a, const gnt_cha
 
     for (int64_t b = 0, n; b < num_blocks; b += n + 1) {
         const int64_t first = b * GNTI_TREE_ROWS;
-        int64_t rows;
+        cpu_part part;
 
         for (n = 0; b + n < num_blocks && has_row_ops(a, b + n); n++)
             continue;
-        rows = gnti_min_i64(n * GNTI_TREE_ROWS, a->num_rows - first);
+        part =
+            (cpu_part){ .first_row = first, .rows = gnti_min_i64(n * GNTI_TREE_ROWS, a->num_rows - first) };
         if (n == 0)
             continue;
         if (op->kind == GNTI_OP_GEMM)
-            GNT_TRY(gemm_block(s, op->a.gemm, first, rows, NULL));
+            GNT_TRY(gemm_block(s, op->a.gemm, &part, NULL));
         else
-            GNT_TRY(map_block(s, op->a.map, first, rows));
+            GNT_TRY(map_block(s, op->a.map, &part));
     }
 done:
     return st;
@@ -373,7 +385,7 @@ static gnt_status lay_out(gnt_stream *s, chain *c)
     gnt_status st = GNT_OK;
     const int32_t threads = s->head.device->num_threads;
     void *scratch = NULL;
-    size_t bytes;
+    size_t bytes, slice_bytes;
 
     c->num_blocks = gnti_ceil_div(c->args->num_rows, GNTI_TREE_ROWS);
     c->group_blocks = 1;
@@ -387,8 +399,14 @@ static gnt_status lay_out(gnt_stream *s, chain *c)
         c->sum_floats += is_sum(&c->args->ops[i]) ? floats_of_sum(&c->args->ops[i]) : 0;
     GNT_TRY(gnti_mul_size((size_t)c->sum_floats * sizeof(float),
                           (size_t)(c->num_groups + threads * (c->levels + 1)), &bytes));
-    GNT_TRY(cpu_scratch(s, bytes + 64, &scratch));
-    c->roots = scratch;
+    c->slices = cpu_slices_of(c->args);
+    slice_bytes = gnti_round_up((size_t)c->slices.count * sizeof *c->slice, 64);
+    GNT_TRY(cpu_scratch(s, bytes + 64 + slice_bytes + cpu_slices_bytes(&c->slices), &scratch));
+    c->slice = scratch;
+    memset(c->slice, 0, slice_bytes);
+    scratch = (unsigned char *)scratch + slice_bytes;
+    cpu_slices_cut(&c->slices, scratch, c->slice);
+    c->roots = (float *)(void *)((unsigned char *)scratch + cpu_slices_bytes(&c->slices));
     c->stacks = c->roots + c->num_groups * c->sum_floats;
     GNT_TRY(take_team(s, &c->team));
 done:
