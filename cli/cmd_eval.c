@@ -7,12 +7,14 @@
 #include <string.h>
 
 typedef struct eval_options {
-    char *data;
+    char *data, *devices;
 } eval_options;
 
 static const gnt_option options[] = {
     GNT_OPTION_GROUP("Evaluation"),
     GNT_OPTION_TEXT("data", eval_options, data, NULL, "another dataset with the same features and classes"),
+    GNT_OPTION_TEXT("devices", eval_options, devices, "auto",
+                    "one, as of train; of an ensemble several, members are placed on them"),
     GNT_OPTION_END,
 };
 
@@ -71,7 +73,7 @@ static gnt_status run(cli_call *call)
     gntx_json *facts = NULL;
 
     GNT_TRY(cli_context_create(cli_options_of(call, 1), NULL, false, &ctx));
-    GNT_TRY(gntx_eval(ctx, call->arguments[0], o->data, &facts));
+    GNT_TRY(gntx_eval(ctx, call->arguments[0], o->data, o->devices, &facts));
     if (call->common.json) {
         GNT_TRY(cli_print_facts(facts));
     } else {
@@ -91,6 +93,6 @@ const cli_verb cmd_eval = {
     .examples = { "gnntrain eval cora-run", "gnntrain eval cora-run --data new.h5 --json" },
     .min_arguments = 1,
     .max_arguments = 1,
-    .sections = { { table, sizeof(eval_options) }, { cli_device_table, sizeof(cli_machine) } },
+    .sections = { { table, sizeof(eval_options) }, { cli_machine_table, sizeof(cli_machine) } },
     .run = run,
 };

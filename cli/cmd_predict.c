@@ -33,6 +33,6 @@ const cli_verb cmd_predict = {
     .max_arguments = 1,
     .sections = { { gntx_predict_option_table, sizeof(gntx_predict_options) },
                   { cli_output_table, sizeof(cli_output) },
-                  { cli_device_table, sizeof(cli_machine) } },
+                  { cli_machine_table, sizeof(cli_machine) } },
     .run = run,
 };

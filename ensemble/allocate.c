@@ -287,7 +287,7 @@ static gnt_status search_all(search *s, int64_t rounds, int64_t tries, int32_t *
         memcpy(batch, s->batch, bytes);
     }
     GNT_CHECK(
-        best.rate >= 0.0, GNT_ERR_NOMEM,
+        best.rate >= 0.0, GNT_ERR_DEVICE_NOMEM,
         "member %d needs %lld bytes for batches of %d rows, but device %d, which has the most room left, "
         "has %lld: give more memory or devices, or leave members out",
         (int)missing, (long long)bytes_of(s->in, missing, batches[1]), (int)batches[1], (int)device,

@@ -22,7 +22,7 @@ typedef struct gnti_allocation_input {
     uint64_t seed;
 } gnti_allocation_input;
 
-/* batch (devices, members). ERR_NOMEM names the member that fits nowhere, its bytes and the room there is. */
+/* batch (devices, members). ERR_DEVICE_NOMEM names the member that fits nowhere, its bytes and the room there is. */
 gnt_status gnti_allocate(const gnti_allocation_input *in, int32_t *batch);
 /* Rows a second of the whole ensemble under a matrix: the slowest member's, when devices take turns among their entries. */
 double gnti_allocation_rate(const gnti_allocation_input *in, const int32_t *batch);

@@ -10,6 +10,7 @@
 #include "train/checkpoint.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FORMAT     "gnntrain-ensemble"
@@ -17,7 +18,11 @@
 #define SUM_LEEWAY 1e-6
 
 static const char *const combine_words[] = { "mean", "logits", "vote", "weighted", "greedy" };
-enum { NUM_COMBINE_WORDS = sizeof combine_words / sizeof combine_words[0], MAX_NAME = 255 };
+enum {
+    NUM_COMBINE_WORDS = sizeof combine_words / sizeof combine_words[0],
+    MAX_NAME = 255,
+    PATH_BYTES = 4096
+};
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
@@ -96,15 +101,10 @@ done:
 
 bool gnti_ensemble_file_exists(const char *run)
 {
-    gnt_status st = GNT_OK;
-    char *path = NULL;
-    bool there = false;
+    char path[PATH_BYTES];
 
-    GNT_TRY(gnti_path_join(run, GNTI_ENSEMBLE_FILE, &path));
-    there = gnti_file_exists(path);
-done:
-    gnti_free(path);
-    return there;
+    return snprintf(path, sizeof path, "%s/%s", run, GNTI_ENSEMBLE_FILE) < (int)sizeof path &&
+           gnti_file_exists(path);
 }
 
 /* The index of a text attribute among words. */

@@ -49,6 +49,15 @@ gnt_status gnti_operator_induced(const gnti_graph *sources, const int64_t *nodes
 gnt_status gnti_operator_block(const gnti_operator *whole, const int64_t *roots, int64_t num_roots,
                                gnti_operator **out);
 
+/* operator_within.c. The rows from which those from first to end - 1 can be computed by num_hops products along arcs: themselves
+ * and all that they reach against the arcs, ascending; to be freed. */
+gnt_status gnti_operator_reach(const gnti_operator *whole, int64_t first, int64_t end, int32_t num_hops,
+                               int64_t **nodes, int64_t *num_nodes);
+/* A square operator of these rows (ascending) and the arcs between them, with the scales that they have in `whole`: rows all of
+ * whose arcs are there get the bits of the whole. */
+gnt_status gnti_operator_within(const gnti_operator *whole, const int64_t *nodes, int64_t num_nodes,
+                                gnti_operator **out);
+
 /* sym_scale and mean_scale of the destinations, whose arrays are there, from forward, loop and self. What makers of operators
  * share; the same errors as create. */
 gnt_status gnti_operator_fill_scales(gnti_operator *op);

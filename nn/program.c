@@ -343,6 +343,11 @@ done:
     return st;
 }
 
+gnt_stream *gnti_program_stream(const gnti_program *p)
+{
+    return p->stream;
+}
+
 /* ---- read ---------------------------------------------------------------------------------------------------------- */
 
 gnt_status gnti_program_stats(gnti_program *p, double *stats, int32_t *bad)

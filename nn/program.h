@@ -88,6 +88,8 @@ gnt_hyper gnti_tape_hyper(gnt_tape *t, const char *name, double value);
 void gnti_tape_keep(gnt_tape *t, gnt_var v);
 /* The input of the last layer as the newest gnt_model_record left it (embeddings); var 0 before. */
 gnt_var gnti_tape_hidden(const gnt_tape *t);
+/* How many products along arcs lie behind each other between x and a value: rows of it need rows of x so many hops away. */
+gnt_status gnti_tape_num_hops(const gnt_tape *t, gnt_var v, int32_t *out);
 
 typedef struct gnti_loss_config {
     gnt_loss_kind kind;
@@ -244,6 +246,8 @@ gnt_status gnti_program_lay_out(gnti_program *p, int64_t rows, int64_t halo_rows
 /* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound
  * to the same operators and features. */
 gnt_status gnti_program_share(gnti_program *p, gnti_program *with);
+/* The stream that its steps are queued on: what a device's clock charges (kernels/virtual.h). */
+gnt_stream *gnti_program_stream(const gnti_program *p);
 /* Measures each op of the following runs (waits after each: for explain, not for speed). */
 gnt_status gnti_program_set_timing(gnti_program *p, bool on);
 /* Text (or JSON): ops, shapes, passes that fired and why not, bytes, predicted and measured seconds. Caller frees. */

@@ -118,6 +118,31 @@ bool gnti_tape_takes_adj(gnt_tape *t, const char *op, gnt_adj adj)
     return true;
 }
 
+gnt_status gnti_tape_num_hops(const gnt_tape *t, gnt_var v, int32_t *out)
+{
+    gnt_status st = GNT_OK;
+    const gnti_ir *ir = &t->ir;
+    int32_t *hops = NULL; /* of each value; a tape is in the order in which it runs */
+
+    GNT_TRY(gnti_tape_status(t));
+    GNT_CHECK(v.id > 0 && v.id < ir->num_values, GNT_ERR_ARG, "there is no value %d", v.id);
+    GNT_TRY(gnti_calloc_array(&hops, ir->num_values));
+    for (int64_t i = 0; i < ir->num_nodes; i++) {
+        const gnti_node *n = &ir->nodes[i];
+        int32_t longest = 0;
+
+        for (int32_t k = 0; k < n->num_in; k++)
+            longest = hops[n->in[k]] > longest ? hops[n->in[k]] : longest;
+        longest += n->op == GNTI_IR_AGGREGATE || n->op == GNTI_IR_ATTEND;
+        for (int32_t k = 0; k < n->num_out; k++)
+            hops[n->out[k]] = longest;
+    }
+    *out = hops[v.id];
+done:
+    gnti_free(hops);
+    return st;
+}
+
 static int32_t new_adj(gnt_tape *t, int32_t source, int32_t destination)
 {
     gnti_ir *ir = &t->ir;

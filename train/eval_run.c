@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gntx_eval: every metric that fits the labels, for each part of the split that the run was trained with, at the best
+/* Scores: every metric that fits the labels, for each part of the split that a run was trained with, at the best
  * weights. With several seeds each value is the mean over them, with "KEY_std" (sample) beside it; the confusion matrix
  * of the test nodes then counts all seeds.
  */
-#include <gnntrain/experimental.h>
+#include "train/eval_run.h"
 
 #include "base/alloc.h"
-#include "train/trained.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,7 +89,7 @@ done:
 }
 
 /* All parts over all members. */
-static gnt_status put_splits(const gnti_trained *t, const gnti_split *split, gnti_json *report,
+static gnt_status put_splits(const gnti_eval_subject *t, const gnti_split *split, gnti_json *report,
                              int64_t *confusion)
 {
     gnt_status st = GNT_OK;
@@ -113,7 +112,7 @@ static gnt_status put_splits(const gnti_trained *t, const gnti_split *split, gnt
 
         gnti_free(logits);
         logits = NULL;
-        GNT_TRY(gnti_trained_logits(t, m, &logits));
+        GNT_TRY(t->logits(t->user, m, &logits));
         for (int p = 0; p < 3; p++) {
             rows = gnti_prepared_rows(t->data, split, p, logits);
             add_member(&values[p], &rows, scratch);
@@ -150,53 +149,77 @@ done:
     return st;
 }
 
-static gnt_status put_head(const gnti_trained *t, const gnti_split *split, gnti_json *report)
+gnt_status gnti_eval_scores(const gnti_eval_subject *t, const char *split_name, gnti_json *report)
+{
+    gnt_status st = GNT_OK;
+    const gnti_split *split = NULL;
+    gnti_json *list = NULL;
+    int64_t *confusion = NULL;
+
+    GNT_CHECK(t->data->y.kind != GNT_LABELS_NONE, GNT_ERR_FORMAT,
+              "dataset '%s' has no labels: predict needs none", t->data->path);
+    GNT_TRY(gnti_dataset_find_split(t->data, split_name, &split));
+    GNT_TRY(gnti_json_set_text(report, "data", t->data->path));
+    GNT_TRY(gnti_json_set_text(report, "split", split->name));
+    if (t->class_names != NULL) {
+        GNT_TRY(gnti_json_set_array(report, "classes", &list));
+        for (int64_t c = 0; c < t->num_classes; c++)
+            GNT_TRY(gnti_json_append_text(list, t->class_names[c]));
+    }
+    if (t->data->y.kind == GNT_LABELS_CLASS && t->num_classes <= MAX_CONFUSION_CLASSES)
+        GNT_TRY(gnti_calloc_array(&confusion, t->num_classes * t->num_classes));
+    GNT_TRY(put_splits(t, split, report, confusion));
+    if (confusion != NULL)
+        GNT_TRY(gnti_put_confusion(confusion, t->num_classes, report));
+done:
+    gnti_free(confusion);
+    return st;
+}
+
+static gnt_status logits_of(const void *user, int32_t member, float **out)
+{
+    return gnti_trained_logits(user, member, out);
+}
+
+static gnt_status put_head(const gnti_trained *t, gnti_json *report)
 {
     gnt_status st = GNT_OK;
     gnti_json *list = NULL;
 
     GNT_TRY(gnti_json_set_text(report, "checkpoint", t->cp->path));
     GNT_TRY(gnti_json_set_text(report, "model", gnti_model_text(t->model)));
-    GNT_TRY(gnti_json_set_text(report, "data", t->data->path));
-    GNT_TRY(gnti_json_set_text(report, "split", split->name));
     GNT_TRY(gnti_json_set_array(report, "seeds", &list));
     for (int32_t m = 0; m < t->num_members; m++)
         GNT_TRY(gnti_json_append_int(list, gnti_trained_seed(t, m)));
-    if (t->class_names == NULL)
-        goto done;
-    GNT_TRY(gnti_json_set_array(report, "classes", &list));
-    for (int64_t c = 0; c < t->num_classes; c++)
-        GNT_TRY(gnti_json_append_text(list, t->class_names[c]));
 done:
     return st;
 }
 
-gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, gntx_json **out)
+const char *gnti_trained_split(const gnti_trained *t)
+{
+    return gnti_json_to_text(gnti_json_find(gnti_json_find(t->cp->meta, "split"), "name"));
+}
+
+gnt_status gnti_eval_run(gnt_context *ctx, const char *run, const char *data_path, const char *devices,
+                         gnti_json **out)
 {
     gnt_status st = GNT_OK;
     gnti_trained t = { 0 };
-    const gnti_split *split = NULL;
     gnti_json *o = NULL;
-    int64_t *confusion = NULL;
-    const char *name = NULL;
 
-    GNT_CHECK(ctx != NULL && out != NULL, GNT_ERR_ARG, "context and out must not be NULL");
-    GNT_TRY(gnti_trained_open(ctx, run, data_path, false, &t));
-    GNT_CHECK(t.data->y.kind != GNT_LABELS_NONE, GNT_ERR_FORMAT,
-              "dataset '%s' has no labels: predict needs none", t.data->path);
-    name = gnti_json_to_text(gnti_json_find(gnti_json_find(t.cp->meta, "split"), "name"));
-    GNT_TRY(gnti_dataset_find_split(t.data, name, &split));
+    GNT_TRY(gnti_trained_open(ctx, run, data_path, devices, false, &t));
     GNT_TRY(gnti_json_create_object(&o));
-    GNT_TRY(put_head(&t, split, o));
-    if (t.label_kind == GNT_LABELS_CLASS && t.num_classes <= MAX_CONFUSION_CLASSES)
-        GNT_TRY(gnti_calloc_array(&confusion, t.num_classes * t.num_classes));
-    GNT_TRY(put_splits(&t, split, o, confusion));
-    if (confusion != NULL)
-        GNT_TRY(gnti_put_confusion(confusion, t.num_classes, o));
-    *out = (gntx_json *)o;
+    GNT_TRY(put_head(&t, o));
+    GNT_TRY(gnti_eval_scores(&(gnti_eval_subject){ .data = t.data,
+                                                   .num_classes = t.num_classes,
+                                                   .class_names = t.class_names,
+                                                   .num_members = t.num_members,
+                                                   .logits = logits_of,
+                                                   .user = &t },
+                             gnti_trained_split(&t), o));
+    *out = o;
     o = NULL;
 done:
-    gnti_free(confusion);
     gnti_json_free(&o);
     gnti_trained_free(&t);
     return st;

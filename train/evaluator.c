@@ -39,6 +39,7 @@ static gnt_status compile(gnti_evaluator *ev, const gnti_evaluator_config *c)
     }
     GNT_TRY(gnti_plan_program(t, c->model, &plan, c->device != NULL ? c->device : gnti_context_device(c->ctx),
                               c->params, &ev->program));
+    gnti_program_set_clock(ev->program, c->clock);
     if (c->share != NULL)
         GNT_TRY(gnti_program_share(ev->program, c->share));
 done:
@@ -63,7 +64,12 @@ static gnt_status bind(gnti_evaluator *ev, const gnti_evaluator_config *c)
     for (int32_t l = 0; l < num_adjs; l++)
         ev->adj[l] = op;
     batch.adj = ev->adj;
-    GNT_TRY(gnti_program_bind(ev->program, &batch));
+    if (c->clock != NULL) /* what is computed once is computed here */
+        gnti_virtual_begin(c->clock, gnti_program_stream(ev->program), 0);
+    st = gnti_program_bind(ev->program, &batch);
+    if (c->clock != NULL)
+        gnti_virtual_end(c->clock, gnti_program_stream(ev->program));
+    GNT_TRY(st);
 done:
     return st;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gntx_predict: classes, probabilities or embeddings of every node of a graph, computed layer by layer over the whole
+/* Predictions of a run: classes, probabilities or embeddings of every node of a graph, computed layer by layer over the whole
  * graph. Rows come in the order of the file that the user imported: after a rewrite in chunk order, /nodes/origin leads
  * back to it.
  */
-#include <gnntrain/experimental.h>
+#include "train/predict_table.h"
 
 #include "base/alloc.h"
-#include "train/predict_table.h"
 
 #include <string.h>
 
@@ -17,6 +16,8 @@ static const gnt_option predict_table[] = {
                    "which of several seeds, -1: the mean of their probabilities"),
     GNT_OPTION_TEXT("data", gntx_predict_options, data, NULL,
                     "dataset; the one of the training when not given"),
+    GNT_OPTION_TEXT("devices", gntx_predict_options, devices, "auto",
+                    "one, as of gnntrain train; of an ensemble several, members are placed on them"),
     GNT_OPTION_END,
 };
 
@@ -24,8 +25,6 @@ const gnt_option *gntx_predict_option_table(void)
 {
     return predict_table;
 }
-
-enum { WHAT_CLASSES, WHAT_PROBABILITIES, WHAT_EMBEDDINGS };
 
 /* The node of each output row when /nodes/origin says that rows were moved; NULL else. */
 static gnt_status find_order(const gnt_dataset *data, int64_t **out)
@@ -87,14 +86,15 @@ done:
     return st;
 }
 
-/* From mean scores to what is written: the likeliest class (the first on ties), 0 and 1 of labels, or the scores. */
-static gnt_status fill_values(const gnti_trained *t, bool probabilities, const double *scores,
-                              int32_t **classes, float **values)
+/* From scores to what is written: the likeliest class (the first on ties), 0 and 1 of labels, or the scores. */
+static gnt_status fill_values(const gnti_predict_scores *s, bool probabilities, int32_t **classes,
+                              float **values)
 {
     gnt_status st = GNT_OK;
-    const int64_t n = t->data->num_nodes, width = t->num_classes;
+    const int64_t n = s->data->num_nodes, width = s->num_classes;
+    const double *scores = s->scores;
 
-    if (t->label_kind == GNT_LABELS_CLASS && !probabilities) {
+    if (s->kind == GNT_LABELS_CLASS && !probabilities) {
         GNT_TRY(gnti_alloc_array(classes, n));
         for (int64_t i = 0; i < n; i++) {
             int32_t best = 0;
@@ -107,8 +107,8 @@ static gnt_status fill_values(const gnti_trained *t, bool probabilities, const d
     }
     GNT_TRY(gnti_alloc_array(values, n * width));
     for (int64_t i = 0; i < n * width; i++)
-        (*values)[i] = t->label_kind == GNT_LABELS_MULTI && !probabilities ? (scores[i] > 0.5 ? 1.0f : 0.0f)
-                                                                           : (float)scores[i];
+        (*values)[i] = s->kind == GNT_LABELS_MULTI && !probabilities ? (scores[i] > 0.5 ? 1.0f : 0.0f)
+                                                                     : (float)scores[i];
 done:
     return st;
 }
@@ -126,38 +126,95 @@ done:
     return st;
 }
 
-static gnt_status make_report(const gnti_trained *t, const gnti_predict_table *table, const char *path,
-                              int32_t members, gnti_json **out)
+static gnt_status fill_report(const gnti_predict_table *table, const char *path, int32_t members,
+                              gnti_json *o)
 {
     gnt_status st = GNT_OK;
-    gnti_json *o = NULL;
 
-    GNT_TRY(gnti_json_create_object(&o));
-    GNT_TRY(gnti_json_set_text(o, "checkpoint", t->cp->path));
-    GNT_TRY(gnti_json_set_text(o, "data", t->data->path));
+    GNT_TRY(gnti_json_set_text(o, "data", table->data->path));
     GNT_TRY(gnti_json_set_text(o, "output", path));
     GNT_TRY(gnti_json_set_text(o, "what", table->column));
     GNT_TRY(gnti_json_set_int(o, "rows", table->num_rows));
     GNT_TRY(gnti_json_set_int(o, "columns", table->classes != NULL ? 1 : table->width));
     GNT_TRY(gnti_json_set_int(o, "members", members));
-    *out = o;
-    o = NULL;
 done:
-    gnti_json_free(&o);
+    return st;
+}
+
+gnt_status gnti_predict_check(const gntx_predict_options *options, const char *path)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(options->what >= GNTI_PREDICT_CLASSES && options->what <= GNTI_PREDICT_EMBEDDINGS, GNT_ERR_ARG,
+              "kind %d of predictions is unknown", (int)options->what);
+    GNT_TRY(gnti_predict_check_name(path));
+done:
+    return st;
+}
+
+gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabilities, const char *path,
+                                    gnti_json *report)
+{
+    gnt_status st = GNT_OK;
+    int32_t *classes = NULL;
+    int64_t *order = NULL;
+    float *values = NULL;
+    gnti_predict_table table;
+
+    GNT_CHECK(!probabilities || s->kind != GNT_LABELS_REGRESSION, GNT_ERR_USAGE,
+              "the model predicts numbers, not classes: it has no probabilities");
+    GNT_TRY(find_order(s->data, &order));
+    GNT_TRY(fill_values(s, probabilities, &classes, &values));
+    table = (gnti_predict_table){ .data = s->data,
+                                  .order = order,
+                                  .num_rows = s->data->num_nodes,
+                                  .width = s->num_classes,
+                                  .classes = classes,
+                                  .values = values,
+                                  .class_names = s->class_names,
+                                  .column = probabilities ? "probability" : "prediction",
+                                  .entropy = s->entropy,
+                                  .disagreement = s->disagreement };
+    GNT_TRY(fill_report(&table, path, s->num_members, report));
+    GNT_TRY(gnti_predict_write(&table, path));
+done:
+    gnti_free(classes);
+    gnti_free(values);
+    gnti_free(order);
+    return st;
+}
+
+static gnt_status save_hidden(const gnti_trained *t, int32_t member, const char *path, gnti_json *report)
+{
+    gnt_status st = GNT_OK;
+    int64_t *order = NULL;
+    float *values = NULL;
+    gnti_predict_table table;
+
+    GNT_TRY(find_order(t->data, &order));
+    GNT_TRY(fill_hidden(t, member, &values));
+    table = (gnti_predict_table){ .data = t->data,
+                                  .order = order,
+                                  .num_rows = t->data->num_nodes,
+                                  .width = gnti_evaluator_hidden_width(t->evaluator),
+                                  .values = values,
+                                  .column = "embedding" };
+    GNT_TRY(fill_report(&table, path, 1, report));
+    GNT_TRY(gnti_predict_write(&table, path));
+done:
+    gnti_free(values);
+    gnti_free(order);
     return st;
 }
 
 /* Everything behind the opened run: values, table, file, report. */
 static gnt_status predict(const gnti_trained *t, const gntx_predict_options *options, const char *path,
-                          gnti_json **report)
+                          gnti_json *report)
 {
     gnt_status st = GNT_OK;
-    const bool hidden = options->what == WHAT_EMBEDDINGS, likely = options->what == WHAT_PROBABILITIES;
-    int32_t first = 0, end = t->num_members, *classes = NULL;
-    int64_t *order = NULL;
+    const bool hidden = options->what == GNTI_PREDICT_EMBEDDINGS;
+    int32_t first = 0, end = t->num_members;
     double *scores = NULL;
-    float *values = NULL;
-    gnti_predict_table table;
 
     if (options->seed >= 0) {
         GNT_TRY(gnti_trained_find_seed(t, options->seed, &first));
@@ -165,54 +222,37 @@ static gnt_status predict(const gnti_trained *t, const gntx_predict_options *opt
     }
     GNT_CHECK(!hidden || end - first == 1, GNT_ERR_USAGE,
               "embeddings of %d seeds cannot be averaged: choose one with seed", (int)(end - first));
-    GNT_CHECK(!likely || t->label_kind != GNT_LABELS_REGRESSION, GNT_ERR_USAGE,
-              "the model predicts numbers, not classes: it has no probabilities");
-    GNT_TRY(find_order(t->data, &order));
+    GNT_TRY(gnti_json_set_text(report, "checkpoint", t->cp->path));
     if (hidden) {
-        GNT_TRY(fill_hidden(t, first, &values));
-    } else {
-        GNT_TRY(mean_scores(t, first, end, &scores));
-        GNT_TRY(fill_values(t, likely, scores, &classes, &values));
+        GNT_TRY(save_hidden(t, first, path, report));
+        goto done;
     }
-    table =
-        (gnti_predict_table){ .data = t->data,
-                              .order = order,
-                              .num_rows = t->data->num_nodes,
-                              .width = hidden ? gnti_evaluator_hidden_width(t->evaluator) : t->num_classes,
-                              .classes = classes,
-                              .values = values,
-                              .class_names = hidden ? NULL : t->class_names,
-                              .column = hidden   ? "embedding"
-                                        : likely ? "probability"
-                                                 : "prediction" };
-    GNT_TRY(make_report(t, &table, path, end - first, report));
-    GNT_TRY(gnti_predict_write(&table, path));
+    GNT_TRY(mean_scores(t, first, end, &scores));
+    GNT_TRY(gnti_predict_save_scores(&(gnti_predict_scores){ .data = t->data,
+                                                             .kind = t->label_kind,
+                                                             .num_classes = t->num_classes,
+                                                             .class_names = t->class_names,
+                                                             .num_members = end - first,
+                                                             .scores = scores },
+                                     options->what == GNTI_PREDICT_PROBABILITIES, path, report));
 done:
-    gnti_free(classes);
-    gnti_free(values);
     gnti_free(scores);
-    gnti_free(order);
     return st;
 }
 
-gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
-                        const char *out_path, gntx_json **report)
+gnt_status gnti_predict_run(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                            const char *out_path, gnti_json **report)
 {
     gnt_status st = GNT_OK;
     gnti_trained t = { 0 };
     gnti_json *o = NULL;
-    const gntx_predict_options standard = { .what = WHAT_CLASSES, .seed = -1 };
 
-    GNT_CHECK(ctx != NULL && out_path != NULL && report != NULL, GNT_ERR_ARG,
-              "context, out_path and report must not be NULL");
-    options = options != NULL ? options : &standard;
-    GNT_CHECK(options->what >= WHAT_CLASSES && options->what <= WHAT_EMBEDDINGS, GNT_ERR_ARG,
-              "kind %d of predictions is unknown", (int)options->what);
-    GNT_TRY(gnti_predict_check_name(out_path));
-    GNT_TRY(gnti_trained_open(ctx, run, options->data, options->what == WHAT_EMBEDDINGS, &t));
+    GNT_TRY(gnti_trained_open(ctx, run, options->data, options->devices,
+                              options->what == GNTI_PREDICT_EMBEDDINGS, &t));
     GNT_TRY(gntx_check_output(out_path, (const char *const[]){ t.cp->path, t.data->path }, 2));
-    GNT_TRY(predict(&t, options, out_path, &o));
-    *report = (gntx_json *)o;
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(predict(&t, options, out_path, o));
+    *report = o;
     o = NULL;
 done:
     gnti_json_free(&o);

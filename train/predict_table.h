@@ -3,17 +3,43 @@
 #ifndef GNTI_TRAIN_PREDICT_TABLE_H
 #define GNTI_TRAIN_PREDICT_TABLE_H
 
+#include <gnntrain/experimental.h>
+
 #include "train/trained.h"
+
+/* The words of --what. */
+enum { GNTI_PREDICT_CLASSES, GNTI_PREDICT_PROBABILITIES, GNTI_PREDICT_EMBEDDINGS };
 
 typedef struct gnti_predict_table {
     const gnt_dataset *data; /* ids */
     const int64_t *order;    /* (N) node of each output row, NULL: as they are */
     int64_t num_rows, width;
-    const int32_t *classes;   /* (N) one class a node, or NULL */
-    const float *values;      /* (N, width) else */
-    char *const *class_names; /* of classes, or of the columns; NULL: numbers */
-    const char *column;       /* "prediction", "probability", "embedding": name of the columns */
+    const int32_t *classes;              /* (N) one class a node, or NULL */
+    const float *values;                 /* (N, width) else */
+    char *const *class_names;            /* of classes, or of the columns; NULL: numbers */
+    const char *column;                  /* "prediction", "probability", "embedding": name of the columns */
+    const float *entropy, *disagreement; /* (N) columns of an ensemble, NULL: none */
 } gnti_predict_table;
+
+/* Scores of every node, of whatever made them. */
+typedef struct gnti_predict_scores {
+    const gnt_dataset *data;
+    gnt_label_kind kind;
+    int64_t num_classes;
+    char *const *class_names;            /* (num_classes) or NULL */
+    int32_t num_members;                 /* that are in them */
+    const double *scores;                /* (N, num_classes) probabilities, or outputs of a regression */
+    const float *entropy, *disagreement; /* (N) or NULL */
+} gnti_predict_scores;
+
+/* ERR_USAGE when the suffix of the file names no format. */
+gnt_status gnti_predict_check(const gntx_predict_options *options, const char *path);
+/* Writes the likeliest classes, or the scores; adds to report what was written. */
+gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabilities, const char *path,
+                                    gnti_json *report);
+/* gnntrain predict of a run or a checkpoint (options not NULL and checked). */
+gnt_status gnti_predict_run(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                            const char *out_path, gnti_json **report);
 
 /* Each appears complete or not at all. */
 gnt_status gnti_predict_write_csv(const gnti_predict_table *t, const char *path);

@@ -19,6 +19,15 @@ static int64_t node_of(const gnti_predict_table *t, int64_t row)
     return t->order != NULL ? t->order[row] : row;
 }
 
+/* Columns of an ensemble behind the predictions. */
+static const char *const extra_names[] = { "entropy", "disagreement" };
+enum { NUM_EXTRAS = sizeof extra_names / sizeof extra_names[0] };
+
+static const float *extra(const gnti_predict_table *t, int which)
+{
+    return which == 0 ? t->entropy : t->disagreement;
+}
+
 /* A CSV field, in quotes when it needs them. */
 static gnt_status write_field(gnti_file_writer *w, const char *text)
 {
@@ -71,6 +80,9 @@ static gnt_status write_csv_head(gnti_file_writer *w, const gnti_predict_table *
         GNT_TRY(gnti_file_writer_write(w, ",", 1));
         GNT_TRY(write_field(w, t->class_names != NULL ? t->class_names[c] : name));
     }
+    for (int e = 0; e < NUM_EXTRAS; e++)
+        if (extra(t, e) != NULL)
+            GNT_TRY(gnti_file_writer_printf(w, ",%s", extra_names[e]));
     GNT_TRY(gnti_file_writer_write(w, "\n", 1));
 done:
     return st;
@@ -94,6 +106,11 @@ static gnt_status write_csv_row(gnti_file_writer *w, const gnti_predict_table *t
         gnti_format_float(t->values[node * t->width + c], number);
         GNT_TRY(gnti_file_writer_printf(w, ",%s", number));
     }
+    for (int e = 0; e < NUM_EXTRAS; e++)
+        if (extra(t, e) != NULL) {
+            gnti_format_float(extra(t, e)[node], number);
+            GNT_TRY(gnti_file_writer_printf(w, ",%s", number));
+        }
     GNT_TRY(gnti_file_writer_write(w, "\n", 1));
 done:
     return st;
@@ -115,23 +132,18 @@ done:
 }
 
 /* Magic, version, length of the header, then a Python dictionary padded so that the data start at a multiple of 64. */
-static gnt_status write_npy_head(gnti_file_writer *w, const gnti_predict_table *t)
+static gnt_status write_npy_head(gnti_file_writer *w, const char *type, const char *shape)
 {
     gnt_status st = GNT_OK;
-    char head[NPY_HEADER_BYTES + 1], shape[64];
+    char head[NPY_HEADER_BYTES + 1];
     int used = 0;
 
-    if (t->classes != NULL)
-        snprintf(shape, sizeof shape, "(%lld,)", (long long)t->num_rows);
-    else
-        snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)t->num_rows, (long long)t->width);
     memset(head, ' ', sizeof head);
     memcpy(head, "\x93NUMPY\x01\x00", 8);
     head[8] = (char)(NPY_HEADER_BYTES - 10);
     head[9] = 0;
-    used =
-        snprintf(head + 10, NPY_HEADER_BYTES - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
-                 t->classes != NULL ? "<i4" : "<f4", shape);
+    used = snprintf(head + 10, NPY_HEADER_BYTES - 10,
+                    "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
     head[10 + used] = ' ';
     head[NPY_HEADER_BYTES - 1] = '\n';
     GNT_TRY(gnti_file_writer_write(w, head, NPY_HEADER_BYTES));
@@ -139,15 +151,22 @@ done:
     return st;
 }
 
+/* PATH.WHAT, to be freed. */
+static gnt_status path_beside(const char *path, const char *what, char **out)
+{
+    gnti_text name = { 0 };
+
+    gnti_text_printf(&name, "%s.%s", path, what);
+    return gnti_text_take(&name, out);
+}
+
 static gnt_status write_ids_beside(const gnti_predict_table *t, const char *path)
 {
     gnt_status st = GNT_OK;
     gnti_file_writer *w = NULL;
-    gnti_text name = { 0 };
     char *ids = NULL;
 
-    gnti_text_printf(&name, "%s.ids.txt", path);
-    GNT_TRY(gnti_text_take(&name, &ids));
+    GNT_TRY(path_beside(path, "ids.txt", &ids));
     GNT_TRY(gnti_file_writer_open(ids, &w));
     for (int64_t r = 0; r < t->num_rows; r++) {
         GNT_TRY(write_id(w, t, r, false));
@@ -160,15 +179,44 @@ done:
     return st;
 }
 
+/* PATH.entropy.npy and PATH.disagreement.npy, (N) each: a .npy has one array. */
+static gnt_status write_extra_beside(const gnti_predict_table *t, int which, const char *path)
+{
+    gnt_status st = GNT_OK;
+    gnti_file_writer *w = NULL;
+    char name[32], shape[64], *beside = NULL;
+
+    snprintf(name, sizeof name, "%s.npy", extra_names[which]);
+    snprintf(shape, sizeof shape, "(%lld,)", (long long)t->num_rows);
+    GNT_TRY(path_beside(path, name, &beside));
+    GNT_TRY(gnti_file_writer_open(beside, &w));
+    GNT_TRY(write_npy_head(w, "<f4", shape));
+    for (int64_t r = 0; r < t->num_rows; r++)
+        GNT_TRY(gnti_file_writer_write(w, &extra(t, which)[node_of(t, r)], sizeof(float)));
+    GNT_TRY(gnti_file_writer_commit(&w));
+done:
+    gnti_file_writer_abandon(&w);
+    gnti_free(beside);
+    return st;
+}
+
 gnt_status gnti_predict_write_npy(const gnti_predict_table *t, const char *path)
 {
     gnt_status st = GNT_OK;
     gnti_file_writer *w = NULL;
+    char shape[64];
 
     if (t->data->id != NULL || t->data->id_text != NULL)
         GNT_TRY(write_ids_beside(t, path));
+    for (int e = 0; e < NUM_EXTRAS; e++)
+        if (extra(t, e) != NULL)
+            GNT_TRY(write_extra_beside(t, e, path));
+    if (t->classes != NULL)
+        snprintf(shape, sizeof shape, "(%lld,)", (long long)t->num_rows);
+    else
+        snprintf(shape, sizeof shape, "(%lld, %lld)", (long long)t->num_rows, (long long)t->width);
     GNT_TRY(gnti_file_writer_open(path, &w));
-    GNT_TRY(write_npy_head(w, t));
+    GNT_TRY(write_npy_head(w, t->classes != NULL ? "<i4" : "<f4", shape));
     for (int64_t r = 0; r < t->num_rows; r++) {
         const int64_t node = node_of(t, r);
 
@@ -233,6 +281,22 @@ done:
     return st;
 }
 
+static gnt_status write_h5_extra(const gnti_predict_table *t, int which, gnti_h5 *file)
+{
+    gnt_status st = GNT_OK;
+    float *rows = NULL;
+    char path[32];
+
+    GNT_TRY(gnti_alloc_array(&rows, t->num_rows));
+    for (int64_t r = 0; r < t->num_rows; r++)
+        rows[r] = extra(t, which)[node_of(t, r)];
+    snprintf(path, sizeof path, "/%s", extra_names[which]);
+    GNT_TRY(gnti_h5_write_values(file, path, GNTI_FILE_F32, 1, &t->num_rows, rows));
+done:
+    gnti_free(rows);
+    return st;
+}
+
 gnt_status gnti_predict_write_h5(const gnti_predict_table *t, const char *path)
 {
     gnt_status st = GNT_OK;
@@ -243,6 +307,9 @@ gnt_status gnti_predict_write_h5(const gnti_predict_table *t, const char *path)
     GNT_TRY(gnti_h5_set_text(file, "/", "format_version", "1.0"));
     GNT_TRY(write_h5_ids(t, file));
     GNT_TRY(write_h5_values(t, file));
+    for (int e = 0; e < NUM_EXTRAS; e++)
+        if (extra(t, e) != NULL)
+            GNT_TRY(write_h5_extra(t, e, file));
     GNT_TRY(gnti_h5_commit(&file, NULL));
 done:
     gnti_h5_close(&file);

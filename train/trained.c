@@ -107,7 +107,25 @@ done:
     return st;
 }
 
-static gnt_status open_data(gnt_context *ctx, const char *data, gnti_trained *t)
+gnt_status gnti_trained_name_classes(gnti_trained *t, const gnt_dataset *data)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *list = gnti_json_find(gnti_json_find(t->cp->meta, "data"), "classes");
+    const bool here = data->y.names != NULL && data->y.num_classes == t->num_classes;
+
+    if (!here && (list == NULL || gnti_json_length(list) != t->num_classes))
+        goto done;
+    GNT_TRY(gnti_calloc_array(&t->class_names, t->num_classes));
+    for (int64_t c = 0; c < t->num_classes; c++) {
+        const char *name = here ? data->y.names[c] : gnti_json_to_text(gnti_json_at(list, c));
+
+        GNT_TRY(gnti_strdup(&t->class_names[c], name != NULL ? name : ""));
+    }
+done:
+    return st;
+}
+
+gnt_status gnti_trained_open_data(gnt_context *ctx, const char *data, gnti_trained *t)
 {
     gnt_status st = GNT_OK;
     const gnti_json *o = gnti_json_find(t->cp->meta, "data");
@@ -122,25 +140,7 @@ static gnt_status open_data(gnt_context *ctx, const char *data, gnti_trained *t)
               "nevertheless",
               path, was, t->data->content_sha256, path);
     GNT_TRY(gnti_check_fit(t->model, t->data, false));
-done:
-    return st;
-}
-
-/* Names of the dataset, else those that the checkpoint remembers. */
-static gnt_status take_class_names(gnti_trained *t)
-{
-    gnt_status st = GNT_OK;
-    const gnti_json *list = gnti_json_find(gnti_json_find(t->cp->meta, "data"), "classes");
-    const bool here = t->data->y.names != NULL && t->data->y.num_classes == t->num_classes;
-
-    if (!here && (list == NULL || gnti_json_length(list) != t->num_classes))
-        goto done;
-    GNT_TRY(gnti_calloc_array(&t->class_names, t->num_classes));
-    for (int64_t c = 0; c < t->num_classes; c++) {
-        const char *name = here ? t->data->y.names[c] : gnti_json_to_text(gnti_json_at(list, c));
-
-        GNT_TRY(gnti_strdup(&t->class_names[c], name != NULL ? name : ""));
-    }
+    GNT_TRY(gnti_trained_name_classes(t, t->data));
 done:
     return st;
 }
@@ -164,19 +164,42 @@ int gnti_trained_best_block(gnti_checkpoint *cp)
     return GNTI_CP_BEST;
 }
 
+bool gnti_trained_normalizes(const gnti_trained *t)
+{
+    const char *norm =
+        gnti_json_to_text(gnti_json_find(gnti_json_find(t->cp->meta, "config"), "normalize-features"));
+
+    return norm != NULL && strcmp(norm, "row") == 0;
+}
+
+static gnt_status open_device(gnt_context *ctx, const char *devices, gnti_trained *t)
+{
+    gnt_status st = GNT_OK;
+    gnt_trainer_config config;
+
+    gnt_trainer_config_init(&config);
+    config.devices = devices;
+    GNT_TRY(gnti_job_open(ctx, &config, &t->job));
+    GNT_CHECK(t->job.place.size == 1, GNT_ERR_USAGE,
+              "--devices '%s' are %d, but the run has one model, which one device computes: name one of them",
+              devices != NULL ? devices : "auto", (int)t->job.place.size);
+    GNT_TRY(gnti_job_open_device(&t->job, 0, &t->device, &t->owns_device));
+done:
+    return st;
+}
+
 static gnt_status compute(gnt_context *ctx, bool keep_hidden, gnti_trained *t)
 {
     gnt_status st = GNT_OK;
-    const char *norm =
-        gnti_json_to_text(gnti_json_find(gnti_json_find(t->cp->meta, "config"), "normalize-features"));
     gnti_evaluator_config config = { .ctx = ctx,
+                                     .device = t->device,
                                      .model = t->model,
                                      .num_members = t->num_members,
                                      .graph = t->data->graph,
                                      .keep_hidden = keep_hidden };
 
-    GNT_TRY(gnti_model_features_make(&t->data->x, norm != NULL && strcmp(norm, "row") == 0, &t->features));
-    GNT_TRY(gnti_params_create(t->model, gnti_context_device(ctx), t->num_members, 0, &t->params));
+    GNT_TRY(gnti_model_features_make(&t->data->x, gnti_trained_normalizes(t), &t->features));
+    GNT_TRY(gnti_params_create(t->model, t->device, t->num_members, -1, &t->params));
     GNT_TRY(gnti_checkpoint_put_block(t->cp, gnti_trained_best_block(t->cp), -1, t->params, t->num_members,
                                       GNTI_BLOCK_WEIGHTS));
     config.params = t->params;
@@ -227,8 +250,7 @@ done:
     return st;
 }
 
-gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, bool keep_hidden,
-                             gnti_trained *out)
+gnt_status gnti_trained_load(gnt_context *ctx, const char *run, gnti_trained *out)
 {
     gnt_status st = GNT_OK;
 
@@ -236,10 +258,22 @@ gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data
     GNT_TRY(gnti_trained_checkpoint(run, &out->cp));
     out->num_members = out->cp->num_members;
     GNT_TRY(make_model(ctx, out));
+done:
+    if (st != GNT_OK)
+        gnti_trained_free(out);
+    return st;
+}
+
+gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, const char *devices,
+                             bool keep_hidden, gnti_trained *out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_trained_load(ctx, run, out));
     GNT_CHECK(!keep_hidden || gnt_model_num_layers(out->model) > 1, GNT_ERR_USAGE,
               "the model '%s' has one layer: its embeddings would be its input", gnti_model_text(out->model));
-    GNT_TRY(open_data(ctx, data, out));
-    GNT_TRY(take_class_names(out));
+    GNT_TRY(gnti_trained_open_data(ctx, data, out));
+    GNT_TRY(open_device(ctx, devices, out));
     GNT_TRY(compute(ctx, keep_hidden, out));
 done:
     if (st != GNT_OK)
@@ -254,6 +288,9 @@ void gnti_trained_free(gnti_trained *t)
     gnti_free(t->class_names);
     gnti_evaluator_free(&t->evaluator);
     gnti_params_free(&t->params);
+    if (t->owns_device)
+        gnti_device_close(&t->device);
+    gnti_job_close(&t->job);
     gnti_model_features_free(&t->features);
     gnt_model_free(&t->model);
     gnt_dataset_free(&t->data);

@@ -4,6 +4,7 @@
 #define GNTI_TRAIN_TRAINED_H
 
 #include "train/checkpoint.h"
+#include "train/job.h"
 
 typedef struct gnti_trained {
     gnti_checkpoint *cp;
@@ -12,6 +13,9 @@ typedef struct gnti_trained {
     gnt_model *model;
     gnti_params *params;
     gnti_model_features features;
+    gnti_job job; /* of one device */
+    gnt_device *device;
+    bool owns_device;
     gnti_evaluator *evaluator;
     int64_t num_classes;
     gnt_label_kind label_kind;
@@ -24,10 +28,21 @@ gnt_status gnti_trained_checkpoint(const char *run, gnti_checkpoint **out);
 /* The block of its best weights (GNTI_CP_*), completed by the last ones of members that have no best ones. */
 int gnti_trained_best_block(gnti_checkpoint *cp);
 
-/* Makes all of it and runs the model once, all members at their best weights. data NULL: the one of the run; ERR_FORMAT
- * when that has changed, or when a given one does not fit. */
-gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, bool keep_hidden,
-                             gnti_trained *out);
+/* Checkpoint and model alone. */
+gnt_status gnti_trained_load(gnt_context *ctx, const char *run, gnti_trained *out);
+/* Its dataset, and the names of the classes. data NULL: the one of the run; ERR_FORMAT when that has changed, or when a given one does
+ * not fit. */
+gnt_status gnti_trained_open_data(gnt_context *ctx, const char *data, gnti_trained *t);
+/* Names of the dataset, else those that the checkpoint remembers. */
+gnt_status gnti_trained_name_classes(gnti_trained *t, const gnt_dataset *data);
+/* Makes all of it and runs the model once, all members at their best weights. devices: one, as of gnt_trainer_config; NULL: the
+ * context's. */
+gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, const char *devices,
+                             bool keep_hidden, gnti_trained *out);
+/* The split that it was trained with, lent; NULL: not said. */
+const char *gnti_trained_split(const gnti_trained *t);
+/* Whether the run's features are divided by the sum of their row. */
+bool gnti_trained_normalizes(const gnti_trained *t);
 void gnti_trained_free(gnti_trained *t);
 
 /* Its seed, or the member of a seed: ERR_USAGE lists the seeds. */

@@ -128,11 +128,11 @@ static void test_close_to_the_best_of_all_matrices(void **state)
         best = brute_force(&p);
         st = gnti_allocate(&p.in, batch);
         if (best == 0.0) {
-            assert_int_equal(st, GNT_ERR_NOMEM);
+            assert_int_equal(st, GNT_ERR_DEVICE_NOMEM);
             none++;
             continue;
         }
-        if (st == GNT_ERR_NOMEM) { /* neither worst nor best fit is an exact packing */
+        if (st == GNT_ERR_DEVICE_NOMEM) { /* neither worst nor best fit is an exact packing */
             missed++;
             continue;
         }
@@ -166,7 +166,7 @@ static void test_rules_hold_and_the_same_input_gives_the_same_matrix(void **stat
         memset(batch, -1, sizeof batch);
         memset(again, -1, sizeof again);
         st = gnti_allocate(&p.in, batch);
-        if (st == GNT_ERR_NOMEM) {
+        if (st == GNT_ERR_DEVICE_NOMEM) {
             assert_int_equal(batch[0], -1); /* nothing is written */
             assert_non_null(strstr(gnt_last_error(), "most room left"));
             continue;

@@ -82,7 +82,7 @@ static void test_eval_gives_the_figures_of_the_run(void **state)
 
         snprintf(name, sizeof name, "eval-%d", (int)seeds);
         train_run(&f, name, seeds, GNT_LABELS_CLASS, false);
-        gnt_assert_ok(gntx_eval(f.c.ctx, f.run, NULL, &o));
+        gnt_assert_ok(gntx_eval(f.c.ctx, f.run, NULL, NULL, &o));
         assert_true(fabs(number_at(o, "splits", "test", "accuracy") - f.test_metric) < 1e-12);
         assert_true(number_at(o, "splits", "train", "nll") > 0.0);
         assert_true(number_at(o, "splits", "valid", "ece") >= 0.0);
@@ -270,7 +270,7 @@ static void test_another_graph(void **state)
     gnt_assert_ok(gntx_predict(f.c.ctx, f.run, &options, gnt_test_path(out, "new.csv"), &report));
     assert_true(gnti_file_exists(out));
     gntx_json_free(&report);
-    gnt_assert_status(gntx_eval(f.c.ctx, f.run, path, &report), GNT_ERR_FORMAT);
+    gnt_assert_status(gntx_eval(f.c.ctx, f.run, path, NULL, &report), GNT_ERR_FORMAT);
     gnt_assert_error_has("no labels");
     gnt_dataset_free(&other.data);
     other.arrays.num_features = TRAIN_CASE_FEATURES - 1;
@@ -307,10 +307,10 @@ static void test_refusals_leave_no_file(void **state)
     gnti_file_fail_at(-1, 0);
     assert_false(gnti_file_exists(path));
     gnt_assert_ok(predict_to(&f, "r.csv", 0, -1, path));
-    gnt_assert_status(gntx_eval(f.c.ctx, "/no/such/run", NULL, &report), GNT_ERR_IO);
-    gnt_assert_status(gntx_eval(f.c.ctx, gnt_test_folder(), NULL, &report), GNT_ERR_IO);
+    gnt_assert_status(gntx_eval(f.c.ctx, "/no/such/run", NULL, NULL, &report), GNT_ERR_IO);
+    gnt_assert_status(gntx_eval(f.c.ctx, gnt_test_folder(), NULL, NULL, &report), GNT_ERR_IO);
     gnt_assert_error_has("neither best.h5");
-    gnt_assert_status(gntx_eval(f.c.ctx, f.data, NULL, &report), GNT_ERR_FORMAT); /* a dataset is no run */
+    gnt_assert_status(gntx_eval(f.c.ctx, f.data, NULL, NULL, &report), GNT_ERR_FORMAT); /* a dataset is no run */
     train_case_free(&f.c);
 }
 
@@ -328,7 +328,7 @@ static void test_failing_allocations(void **state)
     gntx_json_free(&report);
     GNT_BRUTAL_OUT(gntx_predict(f.c.ctx, f.run, &options, path, &report), report);
     gntx_json_free(&report);
-    GNT_BRUTAL_OUT(gntx_eval(f.c.ctx, f.run, NULL, &report), report);
+    GNT_BRUTAL_OUT(gntx_eval(f.c.ctx, f.run, NULL, NULL, &report), report);
     gntx_json_free(&report);
     train_case_free(&f.c);
 }

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gntx_predict and gntx_eval: of a run by train/, of an ensemble's folder by all its members, combined by the rule that the run chose.
+ *
+ * Beside each prediction of an ensemble stand, with p the combined probabilities and p_m a member's,
+ *   entropy        - sum_c p_c log p_c (nats); multi-label: the mean over labels of that of (p, 1 - p); regression: none
+ *   disagreement   the weight of the members whose likeliest class is not the combined one; multi-label: the mean over labels of the weight
+ *                  on the other side of 1/2; regression: the weighted deviation of the members' outputs, mean over outputs
+ */
+#include "base/alloc.h"
+#include "base/file.h"
+#include "ensemble/serve.h"
+#include "train/eval_run.h"
+#include "train/predict_table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Smallest probability that a logarithm is taken of, as where temperatures are fitted. */
+#define FLOOR 1e-12
+
+typedef struct combined {
+    double *weight;       /* (members of serve) */
+    float *probabilities; /* (N, num_classes); regression: outputs */
+    float *entropy, *disagreement;
+} combined;
+
+static void free_combined(combined *c)
+{
+    gnti_free(c->weight);
+    gnti_free(c->probabilities);
+    gnti_free(c->entropy);
+    gnti_free(c->disagreement);
+}
+
+static double plogp(double p)
+{
+    return p > 0.0 ? -p * log(p) : 0.0;
+}
+
+static double entropy_of(const float *p, int64_t classes, bool multi)
+{
+    double sum = 0.0;
+
+    for (int64_t c = 0; c < classes; c++)
+        sum += plogp((double)p[c]) + (multi ? plogp(1.0 - (double)p[c]) : 0.0);
+    return multi ? sum / (double)classes : sum;
+}
+
+/* Of one member with the combination at one node. */
+static double unlike(const float *logits, const float *p, int64_t classes, gnt_label_kind kind)
+{
+    double sum = 0.0;
+
+    if (kind == GNT_LABELS_CLASS)
+        return gnti_argmax(logits, classes) != gnti_argmax(p, classes) ? 1.0 : 0.0;
+    for (int64_t c = 0; c < classes; c++)
+        sum += kind == GNT_LABELS_MULTI
+                   ? (double)((logits[c] > 0.0f) != (p[c] > 0.5f))
+                   : ((double)logits[c] - (double)p[c]) * ((double)logits[c] - (double)p[c]);
+    return sum / (double)classes;
+}
+
+static gnt_status doubt(const gnti_serve *s, combined *c)
+{
+    gnt_status st = GNT_OK;
+    const int64_t n = s->data->num_nodes, classes = s->num_classes;
+    const gnt_label_kind kind = s->file.kind;
+
+    if (kind != GNT_LABELS_REGRESSION)
+        GNT_TRY(gnti_alloc_array(&c->entropy, n));
+    GNT_TRY(gnti_alloc_array(&c->disagreement, n));
+    for (int64_t i = 0; i < n; i++) {
+        const float *p = c->probabilities + i * classes;
+        double sum = 0.0;
+
+        for (int32_t m = 0; m < s->num_members; m++)
+            sum += c->weight[m] * unlike(s->members[m].logits + i * classes, p, classes, kind);
+        c->disagreement[i] = (float)(kind == GNT_LABELS_REGRESSION ? sqrt(sum) : sum);
+        if (c->entropy != NULL)
+            c->entropy[i] = (float)entropy_of(p, classes, kind == GNT_LABELS_MULTI);
+    }
+done:
+    return st;
+}
+
+static gnt_status combine(const gnti_serve *s, combined *c)
+{
+    gnt_status st = GNT_OK;
+    const float **values = NULL;
+    bool *are_logits = NULL;
+    size_t cells = 0;
+
+    GNT_TRY(gnti_alloc_array(&c->weight, s->num_members));
+    GNT_TRY(gnti_alloc_array(&values, s->num_members));
+    GNT_TRY(gnti_alloc_array(&are_logits, s->num_members));
+    GNT_TRY(gnti_mul_size((size_t)s->data->num_nodes, (size_t)s->num_classes, &cells));
+    GNT_TRY(gnti_alloc_array(&c->probabilities, (int64_t)cells));
+    for (int32_t m = 0; m < s->num_members; m++) {
+        c->weight[m] = s->file.weight[s->members[m].number];
+        values[m] = s->members[m].logits;
+        are_logits[m] = true;
+    }
+    GNT_TRY(gnti_combine_apply(&(gnti_combine_rule){ .how = s->file.how,
+                                                     .kind = s->file.kind,
+                                                     .weight = c->weight,
+                                                     .temperature = s->file.temperature },
+                               values, are_logits, s->num_members, s->data->num_nodes, s->num_classes,
+                               c->probabilities));
+    GNT_TRY(doubt(s, c));
+done:
+    gnti_free((void *)values);
+    gnti_free(are_logits);
+    return st;
+}
+
+/* ---- what is told ---------------------------------------------------------------------------------------------------- */
+
+static gnt_status put_device(const gnti_serve *s, int32_t d, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *line = NULL, *row = NULL;
+    int64_t rows = 0;
+
+    for (int32_t i = 0; i < s->num_tasks; i++)
+        if (s->tasks[i].device == d)
+            rows += s->data->num_nodes * s->tasks[i].end / GNTI_SERVE_UNITS -
+                    s->data->num_nodes * s->tasks[i].first / GNTI_SERVE_UNITS;
+    GNT_TRY(gnti_json_append_object(o, &line));
+    GNT_TRY(gnti_json_set_int(line, "device", d));
+    GNT_TRY(gnti_json_set_text(line, "backend", s->job.place.specs[d].backend));
+    GNT_TRY(gnti_json_set_int(line, "rows", rows));
+    GNT_TRY(gnti_json_set_number(line, "seconds", s->seconds[d]));
+    GNT_TRY(gnti_json_set_array(line, "batch", &row));
+    for (int32_t m = 0; m < s->num_members; m++)
+        GNT_TRY(gnti_json_append_int(row, s->batch[(int64_t)d * s->num_members + m]));
+done:
+    return st;
+}
+
+static gnt_status put_facts(const gnti_serve *s, const char *run, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    static const char *const words[] = { "mean", "logits", "vote", "weighted", "greedy" };
+    gnti_json *list = NULL, *item = NULL;
+
+    GNT_TRY(gnti_json_set_text(o, "ensemble", run));
+    GNT_TRY(gnti_json_set_text(o, "combine", words[s->file.how]));
+    GNT_TRY(gnti_json_set_number(o, "temperature", s->file.temperature));
+    GNT_TRY(gnti_json_set_array(o, "used", &list));
+    for (int32_t m = 0; m < s->num_members; m++) {
+        const gnti_serve_member *member = &s->members[m];
+
+        GNT_TRY(gnti_json_append_object(list, &item));
+        GNT_TRY(gnti_json_set_text(item, "name", s->file.name[member->number]));
+        GNT_TRY(gnti_json_set_number(item, "weight", s->file.weight[member->number]));
+        GNT_TRY(gnti_json_set_int(item, "shape", member->shape));
+    }
+    GNT_TRY(gnti_json_set_array(o, "devices", &list));
+    for (int32_t d = 0; d < s->job.place.size; d++)
+        GNT_TRY(put_device(s, d, list));
+done:
+    return st;
+}
+
+/* ---- predictions ----------------------------------------------------------------------------------------------------- */
+
+static gnt_status save(const gnti_serve *s, const combined *c, const gntx_predict_options *options,
+                       const char *out_path, gnti_json *report)
+{
+    gnt_status st = GNT_OK;
+    const int64_t cells = s->data->num_nodes * s->num_classes;
+    double *scores = NULL;
+
+    GNT_TRY(gnti_alloc_array(&scores, cells));
+    for (int64_t i = 0; i < cells; i++)
+        scores[i] = (double)c->probabilities[i];
+    GNT_TRY(gnti_predict_save_scores(&(gnti_predict_scores){ .data = s->data,
+                                                             .kind = s->file.kind,
+                                                             .num_classes = s->num_classes,
+                                                             .class_names = s->members[0].trained.class_names,
+                                                             .num_members = s->num_members,
+                                                             .scores = scores,
+                                                             .entropy = c->entropy,
+                                                             .disagreement = c->disagreement },
+                                     options->what == GNTI_PREDICT_PROBABILITIES, out_path, report));
+done:
+    gnti_free(scores);
+    return st;
+}
+
+static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                                   const char *out_path, gnti_json **report)
+{
+    gnt_status st = GNT_OK;
+    gnti_serve s = { 0 };
+    combined c = { 0 };
+    gnti_json *o = NULL;
+    char *path = NULL;
+
+    GNT_CHECK(options->what != GNTI_PREDICT_EMBEDDINGS, GNT_ERR_USAGE,
+              "embeddings of members have no mean: ask one of them, as in '%s/%s/NAME'", run,
+              GNTI_ENSEMBLE_MEMBERS);
+    GNT_TRY(gnti_serve_open(ctx, run, options->data, options->seed, &s));
+    GNT_CHECK(options->what != GNTI_PREDICT_PROBABILITIES || s.file.kind != GNT_LABELS_REGRESSION,
+              GNT_ERR_USAGE, "the members predict numbers, not classes: they have no probabilities");
+    GNT_TRY(gnti_path_join(run, GNTI_ENSEMBLE_FILE, &path));
+    GNT_TRY(gntx_check_output(out_path, (const char *const[]){ path, s.data->path }, 2));
+    GNT_TRY(gnti_serve_plan(&s, options->devices));
+    GNT_TRY(gnti_serve_run(&s));
+    GNT_TRY(combine(&s, &c));
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(put_facts(&s, run, o));
+    GNT_TRY(save(&s, &c, options, out_path, o));
+    *report = o;
+    o = NULL;
+done:
+    gnti_free(path);
+    gnti_json_free(&o);
+    free_combined(&c);
+    gnti_serve_close(&s);
+    return st;
+}
+
+gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                        const char *out_path, gntx_json **report)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+    const gntx_predict_options standard = { .what = GNTI_PREDICT_CLASSES, .seed = -1 };
+
+    GNT_CHECK(ctx != NULL && out_path != NULL && report != NULL, GNT_ERR_ARG,
+              "context, out_path and report must not be NULL");
+    options = options != NULL ? options : &standard;
+    GNT_TRY(gnti_predict_check(options, out_path));
+    GNT_TRY(run != NULL && gnti_ensemble_file_exists(run)
+                ? predict_ensemble(ctx, run, options, out_path, &o)
+                : gnti_predict_run(ctx, run, options, out_path, &o));
+    *report = (gntx_json *)o;
+done:
+    return st;
+}
+
+/* ---- scores ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct subject {
+    const gnti_serve *s;
+    const combined *c;
+} subject;
+
+/* Logits whose softmax (or sigmoid) is the combination. */
+static gnt_status logits_of(const void *user, int32_t member, float **out)
+{
+    gnt_status st = GNT_OK;
+    const subject *of = user;
+    const int64_t cells = of->s->data->num_nodes * of->s->num_classes;
+
+    (void)member;
+    GNT_TRY(gnti_alloc_array(out, cells));
+    for (int64_t i = 0; i < cells; i++) {
+        const double p = (double)of->c->probabilities[i], q = fmax(p, FLOOR);
+
+        (*out)[i] = (float)(of->s->file.kind == GNT_LABELS_REGRESSION ? p
+                            : of->s->file.kind == GNT_LABELS_MULTI    ? log(q) - log(fmax(1.0 - p, FLOOR))
+                                                                      : log(q));
+    }
+done:
+    return st;
+}
+
+static gnt_status eval_ensemble(gnt_context *ctx, const char *run, const char *data, const char *devices,
+                                gnti_json **report)
+{
+    gnt_status st = GNT_OK;
+    gnti_serve s = { 0 };
+    combined c = { 0 };
+    const subject of = { &s, &c };
+    gnti_json *o = NULL;
+
+    GNT_TRY(gnti_serve_open(ctx, run, data, -1, &s));
+    GNT_TRY(gnti_serve_plan(&s, devices));
+    GNT_TRY(gnti_serve_run(&s));
+    GNT_TRY(combine(&s, &c));
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(put_facts(&s, run, o));
+    GNT_TRY(gnti_eval_scores(&(gnti_eval_subject){ .data = s.data,
+                                                   .num_classes = s.num_classes,
+                                                   .class_names = s.members[0].trained.class_names,
+                                                   .num_members = 1,
+                                                   .logits = logits_of,
+                                                   .user = &of },
+                             s.file.split != NULL ? s.file.split : gnti_trained_split(&s.members[0].trained),
+                             o));
+    *report = o;
+    o = NULL;
+done:
+    gnti_json_free(&o);
+    free_combined(&c);
+    gnti_serve_close(&s);
+    return st;
+}
+
+gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, const char *devices,
+                     gntx_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_CHECK(ctx != NULL && out != NULL, GNT_ERR_ARG, "context and out must not be NULL");
+    GNT_TRY(run != NULL && gnti_ensemble_file_exists(run) ? eval_ensemble(ctx, run, data_path, devices, &o)
+                                                          : gnti_eval_run(ctx, run, data_path, devices, &o));
+    *out = (gntx_json *)o;
+done:
+    return st;
+}
