@@ -113,11 +113,13 @@ int cli_exit_code(gnt_status st);
 
 /* ---- machine.c: the context that most verbs need ---- */
 typedef struct cli_machine {
-    char *plugin;
+    char *devices, *plugin;
     int64_t threads;
     int32_t isa;
 } cli_machine;
 const gnt_option *cli_machine_table(void);
+/* The same with --devices, for verbs that run on one; the trainer has a --devices of its own. */
+const gnt_option *cli_device_table(void);
 /* deterministic: "off", "run" or "bitwise"; NULL: the library's choice. ranks: processes of mpirun or srun become ranks, of
  * which the first alone speaks; else they are refused. */
 gnt_status cli_context_create(const cli_machine *machine, const char *deterministic, bool ranks,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the machine (threads, vector level, plug-ins) and the context made of them; and the option of
+/* Options of the machine (devices, threads, vector level, plug-ins) and the context made of them; and the option of
  * verbs that write one file.
  */
 #include "cli/cli.h"
@@ -7,18 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static const gnt_option machine_options[] = {
+#define MACHINE_ROWS                                                                                         \
+    GNT_OPTION_INT("threads", cli_machine, threads, 0, 0, 1024,                                              \
+                   "threads, 0: GNNTRAIN_THREADS, else the cores we may use"),                               \
+        GNT_OPTION_WORD("isa", cli_machine, isa, 0, "auto|portable|avx2|avx512",                             \
+                        "vector level of the kernels"),                                                      \
+        GNT_OPTION_LIST("plugin", cli_machine, plugin, NULL, "shared objects with layers of your own"),      \
+        GNT_OPTION_END
+
+static const gnt_option machine_options[] = { GNT_OPTION_GROUP("Machine"), MACHINE_ROWS };
+static const gnt_option device_options[] = {
     GNT_OPTION_GROUP("Machine"),
-    GNT_OPTION_INT("threads", cli_machine, threads, 0, 0, 1024,
-                   "threads, 0: GNNTRAIN_THREADS, else the cores we may use"),
-    GNT_OPTION_WORD("isa", cli_machine, isa, 0, "auto|portable|avx2|avx512", "vector level of the kernels"),
-    GNT_OPTION_LIST("plugin", cli_machine, plugin, NULL, "shared objects with layers of your own"),
-    GNT_OPTION_END,
+    GNT_OPTION_TEXT("devices", cli_machine, devices, "auto", "auto, cpu or cuda"), MACHINE_ROWS
 };
 
 const gnt_option *cli_machine_table(void)
 {
     return machine_options;
+}
+
+const gnt_option *cli_device_table(void)
+{
+    return device_options;
 }
 
 static gnt_status load_plugins(gnt_context *ctx, const char *list)
@@ -51,9 +61,11 @@ gnt_status cli_context_create(const cli_machine *machine, const char *determinis
     for (const gnt_option *o = machine_options; !cli_is_end(o); o++)
         if (o->kind == GNT_OPTION_KIND_WORD)
             GNT_TRY(gntx_option_get(o, machine, isa, sizeof isa));
-    snprintf(settings, sizeof settings, "device=auto;launch=%s;threads=%lld;isa=%s%s%s",
-             ranks ? "auto" : "none", (long long)machine->threads, isa,
-             deterministic == NULL ? "" : ";deterministic=", deterministic == NULL ? "" : deterministic);
+    if (snprintf(settings, sizeof settings, "device=%s;launch=%s;threads=%lld;isa=%s%s%s",
+                 machine->devices != NULL ? machine->devices : "auto", ranks ? "auto" : "none",
+                 (long long)machine->threads, isa, deterministic == NULL ? "" : ";deterministic=",
+                 deterministic == NULL ? "" : deterministic) >= (int)sizeof settings)
+        return gntx_fail(GNT_ERR_USAGE, "--devices has %zu letters", strlen(machine->devices));
     GNT_TRY(gnt_context_create(settings, &ctx));
     cli_set_silent(gntx_context_rank(ctx) != 0);
     GNT_TRY(load_plugins(ctx, machine->plugin));

@@ -223,7 +223,7 @@ static gnt_status add_run(gnt_context *ctx, const char *run, const char *data_pa
     gnt_status st = GNT_OK;
     gnti_trained t = { 0 };
 
-    GNT_TRY(gnti_trained_open(ctx, run, data_path, false, &t));
+    GNT_TRY(gnti_trained_open(ctx, run, data_path, NULL, false, &t));
     for (int32_t m = 0; m < t.num_members; m++)
         GNT_TRY(add_seed(&t, m, run, data, list));
 done:

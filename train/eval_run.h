@@ -10,8 +10,8 @@
 typedef struct gnti_eval_subject {
     const gnt_dataset *data;
     int64_t num_classes;
-    char *const *class_names; /* (num_classes) or NULL */
-    int32_t num_members;      /* scores are their mean */
+    char *const *class_names;                                            /* (num_classes) or NULL */
+    int32_t num_members;                                                 /* scores are their mean */
     gnt_status (*logits)(const void *user, int32_t member, float **out); /* (N, num_classes), to be freed */
     const void *user;
 } gnti_eval_subject;

@@ -218,20 +218,18 @@ GNT_API gnt_status gntx_run_facts(const char *run, gntx_json **out);
 /* The effective options as config.yaml text, with the origin of each; the trainer keeps it in its run folder. Call it
  * after create, before the first epoch; without it the trainer writes its own options. */
 GNT_API gnt_status gntx_trainer_set_config_text(gnt_trainer *tr, const char *yaml);
-/* What a resumed run starts with: epochs done, 0 for a fresh one. */
-GNT_API int64_t gntx_trainer_epochs_done(const gnt_trainer *tr);
+GNT_API int64_t gntx_trainer_epochs_done(const gnt_trainer *tr); /* that a resumed run starts with */
 
-/* Scores of a run's best weights, or of an ensemble's combination. data NULL: the file that the run names. devices: see below. Per split: accuracy, micro and macro F1, NLL,
- * ECE, Brier, for several seeds mean and std: {"splits": {"test": {...}}, "classes", "confusion": [[...]]}. */
+/* Scores of a run's best weights, or of an ensemble's combination, per split (several seeds: mean and std): {"splits": {"test": {...}},
+ * "classes", "confusion": [[...]]}. data_path and devices as below. */
 GNT_API gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, const char *devices,
                              gntx_json **out);
 
-/* Predictions for every node of a graph, in the user's ids and order; the format follows the suffix of `out_path` (csv,
- * npy, h5). report: what was written. */
+/* Predictions for every node of a graph, in the user's ids and order, as csv, npy or h5 by suffix. report: what was written. */
 typedef struct gntx_predict_options {
-    int32_t what; /* classes|probabilities|embeddings */
-    int64_t seed; /* which member of a run with several seeds, or of an ensemble; -1: all of them */
-    char *data;   /* NULL: the file that the run names */
+    int32_t what;  /* classes|probabilities|embeddings */
+    int64_t seed;  /* which member of a run with several seeds, or of an ensemble; -1: all of them */
+    char *data;    /* NULL: the file that the run names */
     char *devices; /* one, as of gnt_trainer_config; of an ensemble several; NULL: the context's */
 } gntx_predict_options;
 GNT_API const gnt_option *gntx_predict_option_table(void);

@@ -400,6 +400,42 @@ static void test_another_graph(void **state)
     gntx_json_free(&report);
 }
 
+/* A member that does not see all of the data is asked with what it sees. */
+static void test_members_that_do_not_see_all(void **state)
+{
+    static float got[NODES * CLASSES], want[NODES * CLASSES], all[NODES * CLASSES];
+    gnti_member_view views[MEMBERS] = { [1] = { 0.4, 0.2, 5 } };
+    gntx_predict_options options = { .what = 1, .seed = 101 };
+    gnt_dataset *data = NULL, *seen = NULL;
+    gntx_json *report = NULL;
+    char path[GNT_TEST_PATH_BYTES], out[GNT_TEST_PATH_BYTES], member[GNT_TEST_PATH_BYTES];
+    gnti_h5 *file = NULL;
+
+    (void)state;
+    w.file.view = views;
+    write_file();
+    gnt_assert_ok(try_to_ask(&options, "seen.h5"));
+    gnt_assert_ok(gnti_h5_open(gnt_test_path(out, "seen.h5"), &file));
+    gnt_assert_ok(gnti_h5_read_floats(file, "/probability", NODES, CLASSES, got));
+    gnti_h5_close(&file);
+    gnt_assert_ok(gnt_dataset_open(w.ctx, w.data, &data));
+    gnt_assert_ok(gnti_spec_member_dataset(&(gnti_spec_member){ .view = views[1] }, data, &seen));
+    gnt_assert_ok(gnt_dataset_save(seen, gnt_test_path(path, "view.h5")));
+    options = (gntx_predict_options){ .what = 1, .seed = -1, .data = path };
+    gnt_assert_ok(gntx_predict(w.ctx, member_path(1, member), &options, out, &report));
+    gntx_json_free(&report);
+    gnt_assert_ok(gnti_h5_open(out, &file));
+    gnt_assert_ok(gnti_h5_read_floats(file, "/probability", NODES, CLASSES, want));
+    gnti_h5_close(&file);
+    gnt_assert_close(got, want, NODES * CLASSES, 0.0, 1e-6);
+    ask(member, NULL, all, NULL);
+    assert_memory_not_equal(got, all, sizeof got);
+    gnt_dataset_free(&seen);
+    gnt_dataset_free(&data);
+    fill_file();
+    write_file();
+}
+
 static void forget_plan(gnti_serve *s)
 {
     gnti_job_close(&s->job);
@@ -454,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_one_member_and_refusals),
         cmocka_unit_test(test_damage_is_named),
         cmocka_unit_test(test_another_graph),
+        cmocka_unit_test(test_members_that_do_not_see_all),
         cmocka_unit_test(test_failing_allocations),
     };
 

@@ -227,7 +227,7 @@ static void test_folders_are_those_of_runs(void **state)
     gnt_assert_ok(gnti_trainer_save_member(tr, 2, folder_of("run", 2, folder), true));
     gnt_assert_ok(gnti_trainer_member_logits(tr, 2, true, logits));
     best = tr->members[2].best_valid_metric;
-    gnt_assert_ok(gntx_eval(mc.c.ctx, folder, NULL, &o));
+    gnt_assert_ok(gntx_eval(mc.c.ctx, folder, NULL, NULL, &o));
     assert_true(gntx_json_to_number(
         gntx_json_find(gntx_json_find(gntx_json_find(o, "splits"), "valid"), "accuracy"), &accuracy));
     assert_true(fabs(accuracy - best) < 1e-12);

@@ -310,7 +310,8 @@ static void test_refusals_leave_no_file(void **state)
     gnt_assert_status(gntx_eval(f.c.ctx, "/no/such/run", NULL, NULL, &report), GNT_ERR_IO);
     gnt_assert_status(gntx_eval(f.c.ctx, gnt_test_folder(), NULL, NULL, &report), GNT_ERR_IO);
     gnt_assert_error_has("neither best.h5");
-    gnt_assert_status(gntx_eval(f.c.ctx, f.data, NULL, NULL, &report), GNT_ERR_FORMAT); /* a dataset is no run */
+    gnt_assert_status(gntx_eval(f.c.ctx, f.data, NULL, NULL, &report),
+                      GNT_ERR_FORMAT); /* a dataset is no run */
     train_case_free(&f.c);
 }
 
