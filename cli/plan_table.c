@@ -204,9 +204,10 @@ gnt_status cli_print_plan(const gntx_json *plan)
     };
     char makespan[CLI_FORMAT_BYTES], bound[CLI_FORMAT_BYTES];
 
-    printf("%lld members in %lld groups on %lld devices: method %s, combine %s, policy %s\n",
-           (long long)members, (long long)groups, (long long)devices, text_of(plan, "method"),
-           text_of(plan, "combine"), text_of(plan, "policy"));
+    printf("%lld member%s in %lld group%s on %lld device%s: method %s, combine %s, policy %s\n",
+           (long long)members, members == 1 ? "" : "s", (long long)groups, groups == 1 ? "" : "s",
+           (long long)devices, devices == 1 ? "" : "s", text_of(plan, "method"), text_of(plan, "combine"),
+           text_of(plan, "policy"));
     printf("predicted %s, no schedule below %s, devices busy %.0f %%\n",
            cli_format_seconds(number_of(plan, "makespan_seconds"), makespan),
            cli_format_seconds(number_of(plan, "lower_bound_seconds"), bound),

@@ -25,12 +25,6 @@ typedef struct planning {
     bool cut;          /* a partition is given */
 } planning;
 
-/* The member that must have ended before this one is trained, -1: none. */
-static int32_t waits_for(const gnti_spec *spec, int32_t member)
-{
-    return spec->method == GNTI_METHOD_EDDE ? member - 1 : -1;
-}
-
 /* ---- groups -------------------------------------------------------------------------------------------------------- */
 
 static gnt_status list_devices(planning *p)
@@ -85,7 +79,7 @@ static gnt_status form_groups(planning *p)
         int32_t ready = 0;
 
         for (int32_t m = 0; m < spec->num_members; m++) {
-            const int32_t before = waits_for(spec, m);
+            const int32_t before = gnti_method_waits_for(spec, m);
 
             p->pending[m] = p->round_of[m] < 0 && (before < 0 || p->round_of[before] >= 0);
             ready += p->pending[m];
@@ -147,7 +141,7 @@ static gnt_status fill_group(planning *p, int32_t index)
     const gnti_fused_group *fused = &plan->fused[index];
     const gnti_spec_member *first = &plan->spec->members[fused->members[0]];
     gnti_foreseen_group *g = &p->plan.groups[index];
-    const int32_t before = waits_for(plan->spec, fused->members[0]);
+    const int32_t before = gnti_method_waits_for(plan->spec, fused->members[0]);
     gnti_fusion_forecast all = { 0 }, alone = { 0 };
 
     g->group = fused;
@@ -215,6 +209,7 @@ gnt_status gntx_ensemble_plan(gnt_context *ctx, const char *spec_path, const cha
               GNT_ERR_ARG, "context, spec, dataset, options and out must not be NULL");
     GNT_TRY(gnti_dataset_read_header(ctx, data_path, &data));
     GNT_TRY(gnti_spec_open(ctx, spec_path, data, &spec));
+    GNT_TRY(gnti_method_shape(spec));
     p.plan.spec = spec;
     p.data = data;
     p.cut = options->partition != NULL && options->partition[0] != '\0';

@@ -2,6 +2,7 @@
 /* Specs: what they expand to, seeds, searches, and every mistake told with file, line and key. */
 #include "tests/support/train_case.h"
 
+#include "base/file.h"
 #include "ensemble/combine.h"
 #include "ensemble/method.h"
 #include "ensemble/place.h"
@@ -260,6 +261,48 @@ static void huge_grids(void **state)
                          "limit is 4096");
 }
 
+/* docs/ensembles.md has a line "| `key` | default |" for each key there is, and for no other. */
+static void documented(void **state)
+{
+    static const char *const maps[] = { "train", "vary" };
+    gnti_member_rows rows = { .num = 0 };
+    const gnt_option *tables[] = { gnti_spec_rows, gnti_draft_rows, rows.row };
+    char *text = NULL, *keys = NULL, *end = NULL, line[96], value[64];
+    size_t length = 0;
+    int expected = 2, found = 0;
+    gnti_spec defaults;
+
+    (void)state;
+    gnt_assert_ok(gnti_file_read_all(GNT_SOURCE_DIR "/docs/ensembles.md", 1 << 20, &text, &length));
+    keys = strstr(text, "### Keys");
+    assert_non_null(keys);
+    end = strstr(keys + 4, "###");
+    assert_non_null(end);
+    *end = '\0';
+    gnt_assert_ok(gnti_member_rows_make(&rows));
+    gnt_assert_ok(gnti_options_defaults(gnti_spec_rows, &defaults));
+    for (int i = 0; i < 2; i++) {
+        snprintf(line, sizeof line, "\n| `%s` |", maps[i]);
+        assert_non_null(strstr(keys, line));
+    }
+    for (int t = 0; t < 3; t++)
+        for (int i = 0; i < (t == 2 ? rows.num_own : gnti_options_count(tables[t])); i++) {
+            if (tables[t][i].kind == GNT_OPTION_KIND_END)
+                continue;
+            expected++;
+            value[0] = '\0';
+            if (t == 0)
+                gnt_assert_ok(gnti_option_get(&tables[t][i], &defaults, value, sizeof value));
+            snprintf(line, sizeof line, "\n| `%s` | %s%s", tables[t][i].name, value, t == 0 ? " |" : "");
+            if (strstr(keys, line) == NULL)
+                fail_msg("docs/ensembles.md lacks the line: %s", line + 1);
+        }
+    for (const char *p = keys; (p = strstr(p, "\n| `")) != NULL; p++)
+        found++;
+    assert_int_equal(found, expected);
+    gnti_free(text);
+}
+
 static void brutal(void **state)
 {
     gnti_spec *s = NULL;
@@ -276,7 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expands_a_grid),  cmocka_unit_test(seeds_stay), cmocka_unit_test(searches_at_random),
         cmocka_unit_test(folds_and_views), cmocka_unit_test(mistakes),   cmocka_unit_test(huge_grids),
-        cmocka_unit_test(brutal),
+        cmocka_unit_test(documented),      cmocka_unit_test(brutal),
     };
 
     return cmocka_run_group_tests(tests, make_case, free_case);
