@@ -109,9 +109,11 @@ static void print_training(const gntx_json *report)
 
     if (m == NULL)
         return;
-    printf("training     %s, at least %s for these members and devices; devices busy %.1f %%\n",
+    printf("training     %s, lower bound %s%s, devices busy %.1f %%\n",
            cli_format_seconds(number_of(m, "makespan_seconds"), makespan),
            cli_format_seconds(number_of(m, "lower_bound_seconds"), bound),
+           number_of(m, "lower_bound_seconds") > number_of(m, "makespan_seconds") ? " by predicted rates"
+                                                                                  : "",
            100.0 * number_of(m, "utilisation"));
 }
 

@@ -317,7 +317,10 @@ gnt_status gnti_report_draw_devices(const gnti_json *report, gnti_svg *out, bool
 {
     gnt_status st = GNT_OK;
     const gnti_json *run = gnti_json_find(report, "run");
-    const double bound = gnti_report_number(gnti_json_find(run, "manager"), "lower_bound_seconds");
+    const double known = gnti_report_number(gnti_json_find(run, "manager"), "lower_bound_seconds");
+    const double makespan = gnti_report_number(gnti_json_find(run, "manager"), "makespan_seconds");
+    const double bound =
+        known <= makespan ? known : (double)NAN; /* else it stood on rates that were only predicted */
     char mark[64], x_label[64];
     gantt g = { .run = run,
                 .tasks = gnti_json_find(run, "tasks"),

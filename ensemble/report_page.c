@@ -74,7 +74,7 @@ static void add_run_cards(const gnti_json *report, cards *c)
 
     if (!isnan(busy))
         snprintf(next_card(c, "devices busy"), CARD_BYTES, "%.1f %%", 100.0 * busy);
-    if (!isnan(makespan) && bound > 0.0)
+    if (bound > 0.0 && bound <= makespan)
         snprintf(next_card(c, "training, times the lower bound"), CARD_BYTES, "%.4g s, %.2f\xc3\x97",
                  makespan, makespan / bound);
 }
@@ -209,12 +209,15 @@ static void write_manager(gnti_page *page, const gnti_json *m)
         gnti_report_format(formats[k], gnti_report_number(m, keys[k]) * (k == UTILISATION ? 100.0 : 1.0),
                            n[k]);
     snprintf(text, sizeof text,
-             "Training took %s s, and could not have taken less than %s s on these devices. They were busy "
-             "%s %% of their "
+             "Training took %s s; the lower bound %s %s s. Devices were busy %s %% of their "
              "time, weighted by speed. Moves: %s, which took %s s. Members waited %s s in all. Tried again: "
              "%s; given up: "
              "%s; devices lost: %s.%s%s%s",
-             n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], has_energy ? " Energy: " : "",
+             n[0],
+             gnti_report_number(m, keys[1]) > gnti_report_number(m, keys[0])
+                 ? "by rates that were only predicted was"
+                 : "for these members and devices is",
+             n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], has_energy ? " Energy: " : "",
              has_energy ? n[JOULES] : "", has_energy ? " joules." : "");
     gnti_page_paragraph(page, text);
 }
