@@ -48,6 +48,20 @@ static void assert_block(const float *a, const float *b, int64_t num, float tole
         assert_true(fabsf(a[i] - b[i]) <= tolerance * fmaxf(1.0f, fabsf(a[i])));
 }
 
+void member_case_assert_states(const gnti_member_state *a, const gnti_member_state *b, float tolerance)
+{
+    assert_int_equal(a->epoch, b->epoch);
+    assert_int_equal(a->step, b->step);
+    assert_true(a->seed == b->seed);
+    assert_int_equal(a->num_floats, b->num_floats);
+    assert_block(a->weights, b->weights, a->num_floats, tolerance);
+    assert_block(a->best, b->best, a->num_floats, tolerance);
+    assert_block(a->moment1, b->moment1, a->num_floats, tolerance);
+    assert_block(a->moment2, b->moment2, a->num_floats, tolerance);
+    if (tolerance == 0.0f)
+        assert_memory_equal(&a->progress, &b->progress, sizeof a->progress);
+}
+
 void member_case_assert_same(gnt_trainer *a, int32_t member_a, gnt_trainer *b, int32_t member_b,
                              float tolerance)
 {
@@ -55,16 +69,7 @@ void member_case_assert_same(gnt_trainer *a, int32_t member_a, gnt_trainer *b, i
 
     gnt_assert_ok(gnti_trainer_take_member(a, member_a, &x));
     gnt_assert_ok(gnti_trainer_take_member(b, member_b, &y));
-    assert_int_equal(x.epoch, y.epoch);
-    assert_int_equal(x.step, y.step);
-    assert_true(x.seed == y.seed);
-    assert_int_equal(x.num_floats, y.num_floats);
-    assert_block(x.weights, y.weights, x.num_floats, tolerance);
-    assert_block(x.best, y.best, x.num_floats, tolerance);
-    assert_block(x.moment1, y.moment1, x.num_floats, tolerance);
-    assert_block(x.moment2, y.moment2, x.num_floats, tolerance);
-    if (tolerance == 0.0f)
-        assert_memory_equal(&x.progress, &y.progress, sizeof x.progress);
+    member_case_assert_states(&x, &y, tolerance);
     gnti_member_state_free(&x);
     gnti_member_state_free(&y);
 }

@@ -24,6 +24,7 @@ void member_case_options(member_case *mc, bool weighted);
 gnt_trainer *member_case_trainer(member_case *mc, int32_t first, int32_t num);
 
 /* Equal in weights, best weights, moments, progress, epoch and step; tolerance 0: to the bit. */
+void member_case_assert_states(const gnti_member_state *a, const gnti_member_state *b, float tolerance);
 void member_case_assert_same(gnt_trainer *a, int32_t member_a, gnt_trainer *b, int32_t member_b,
                              float tolerance);
 
