@@ -242,8 +242,10 @@ static gnt_status put_diversity(const scoring *s, gnti_json *out)
     GNT_TRY(gnti_json_set_number(o, "mean_distance", d.distance));
     GNT_TRY(gnti_json_set_number(o, "oracle_accuracy", d.oracle));
     GNT_TRY(gnti_json_set_numbers(o, "kl", d.kl, s->num));
-    GNT_TRY(put_matrix(o, "disagreement", d.disagreement, s->num));
-    GNT_TRY(put_matrix(o, "q", d.q, s->num));
+    if (d.disagreement != NULL) {
+        GNT_TRY(put_matrix(o, "disagreement", d.disagreement, s->num));
+        GNT_TRY(put_matrix(o, "q", d.q, s->num));
+    }
 done:
     gnti_diversity_free(&d);
     return st;

@@ -6,15 +6,19 @@
  *   kl            mean of KL(p_m | mean of all p), in nats
  *   distance      mean over pairs and rows of |p_j - p_k| / sqrt 2 (Zhang et al., ICDE 2020)
  *   oracle        share of units on which at least one member is right
+ * Beyond GNTI_DIVERSITY_MAX_PAIRED members there are no matrices, q and distance; the mean disagreement is counted by how many members
+ * choose what (regression: NaN).
  */
 #ifndef GNTI_ENSEMBLE_DIVERSITY_H
 #define GNTI_ENSEMBLE_DIVERSITY_H
 
 #include "ensemble/panel.h"
 
+enum { GNTI_DIVERSITY_MAX_PAIRED = 256 };
+
 typedef struct gnti_diversity {
     int64_t num_units;
-    double *disagreement, *q;                                    /* (num, num) */
+    double *disagreement, *q;                                    /* (num, num), or NULL */
     double *kl;                                                  /* (num) */
     double mean_disagreement, mean_q, mean_kl, distance, oracle; /* means over pairs, NaN: undefined */
 } gnti_diversity;

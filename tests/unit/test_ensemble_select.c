@@ -429,6 +429,37 @@ static void diversity_of_labels_and_outputs(void **state)
     free_panel(&p);
 }
 
+/* More members than are compared two by two: the mean over pairs comes from how many choose what, and is the same. */
+static void diversity_of_many_members_has_the_same_mean(void **state)
+{
+    (void)state;
+    enum { MANY = GNTI_DIVERSITY_MAX_PAIRED + 3, ROWS = 9 };
+    static double skill[MANY];
+    votes_case c;
+    gnti_panel panel;
+    gnti_diversity d = { 0 };
+    const gnti_split *split = NULL;
+    int64_t differ = 0;
+
+    for (int m = 0; m < MANY; m++)
+        skill[m] = 0.01 * m;
+    votes_case_make(&c, GNT_LABELS_CLASS, ROWS + 4, 3, ROWS, skill, MANY, 5);
+    gnt_assert_ok(gnti_dataset_find_split(c.data, NULL, &split));
+    gnt_assert_ok(gnti_panel_create(c.data, split, GNTI_VALID, &panel));
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int j = 0; j < MANY; j++)
+            for (int k = 0; k < j; k++)
+                differ += gnti_argmax(c.votes[j].values + panel.nodes[i] * 3, 3) !=
+                          gnti_argmax(c.votes[k].values + panel.nodes[i] * 3, 3);
+    gnt_assert_ok(gnti_diversity_measure(c.votes, MANY, &panel, &d));
+    assert_null(d.disagreement);
+    assert_true(fabs(d.mean_disagreement - (double)differ / (0.5 * MANY * (MANY - 1)) / ROWS) < 1e-12);
+    assert_true(isnan(d.mean_q) && isnan(d.distance) && d.mean_kl > 0.0 && d.oracle > 0.99);
+    gnti_diversity_free(&d);
+    gnti_panel_free(&panel);
+    votes_case_free(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +474,7 @@ int main(void)
         cmocka_unit_test(ece_is_what_a_hand_counts),
         cmocka_unit_test(diversity_is_what_a_hand_counts),
         cmocka_unit_test(diversity_of_labels_and_outputs),
+        cmocka_unit_test(diversity_of_many_members_has_the_same_mean),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
