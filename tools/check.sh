@@ -113,7 +113,9 @@ check_commands() {
     while read -r line; do
         verb=$(awk '{ print $2 }' <<<"$line")
         case $verb in --version | --help) continue ;; esac
-        if ! "$command" "$verb" --help >"$work/help" 2>&1; then
+        [ "$verb" != ensemble ] || verb="ensemble $(awk '{ print $3 }' <<<"$line")"
+        # shellcheck disable=SC2086 # a verb may be two words
+        if ! "$command" $verb --help >"$work/help" 2>&1; then
             echo "no such command: $line"
             status=1
             continue
