@@ -22,7 +22,7 @@ typedef struct planning {
     int64_t num_fused, fused_capacity;
     uint8_t *pending;  /* (members) of this round */
     int32_t *round_of; /* (members) -1: in no group yet */
-    bool cut;          /* a partition is given */
+    int64_t chunks;    /* of the partition that is given, 0: none */
 } planning;
 
 /* ---- groups -------------------------------------------------------------------------------------------------------- */
@@ -129,9 +129,11 @@ done:
 /* As a run has it: a group is spread over devices only where its graph is cut, or its spec asks for chunks. */
 static int32_t widest(const planning *p, const gnti_spec_member *m)
 {
-    if (m->train.source != GNTI_SOURCE_WORD_FULL || m->view.seed != 0 || (!p->cut && m->train.chunks < 2))
+    const int64_t chunks = p->chunks > 0 ? p->chunks : m->train.chunks;
+
+    if (m->train.source != GNTI_SOURCE_WORD_FULL || m->view.seed != 0 || chunks < 2)
         return 1;
-    return p->cut ? p->plan.devices.num : (int32_t)gnti_min_i64(m->train.chunks, p->plan.devices.num);
+    return (int32_t)gnti_min_i64(chunks, p->plan.devices.num);
 }
 
 static gnt_status fill_group(planning *p, int32_t index)
@@ -160,6 +162,22 @@ static gnt_status fill_group(planning *p, int32_t index)
 done:
     gnti_fusion_forecast_free(&all);
     gnti_fusion_forecast_free(&alone);
+    return st;
+}
+
+/* The partition must be one of this dataset; its chunks are as many devices as a group may have. */
+static gnt_status count_chunks(planning *p, const char *path)
+{
+    gnt_status st = GNT_OK;
+    const char *graph = gnti_dataset_source_graph(p->data);
+    gnti_partition *partition = NULL;
+
+    if (path == NULL || path[0] == '\0')
+        return GNT_OK;
+    GNT_TRY(gnti_partition_read(path, graph[0] == '\0' ? NULL : graph, &partition));
+    p->chunks = partition->num_chunks;
+done:
+    gnti_partition_free(&partition);
     return st;
 }
 
@@ -212,7 +230,7 @@ gnt_status gntx_ensemble_plan(gnt_context *ctx, const char *spec_path, const cha
     GNT_TRY(gnti_method_shape(spec));
     p.plan.spec = spec;
     p.data = data;
-    p.cut = options->partition != NULL && options->partition[0] != '\0';
+    GNT_TRY(count_chunks(&p, options->partition));
     GNT_TRY(gnti_foreseen_devices_open(ctx, options->devices, &p.plan.devices));
     GNT_TRY(make_plan(&p));
     GNT_TRY(gnti_foreseen_facts(&p.plan, &facts));

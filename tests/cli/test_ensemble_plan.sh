@@ -43,6 +43,26 @@ json 'x["devices"][0]["peak_bytes"] <= x["devices"][0]["limit_bytes"]'
 run 4 ensemble plan spec.yaml g.h5 --devices "cpu:mem=4K"
 err_has "member m" "bytes" "the largest device has 4096"
 
+# a graph that is cut: one member on two devices; the partition of another graph is refused
+printf 'model: "gcn:16, gcn"\ntrain: { epochs: 40 }\n' >one.yaml
+run 0 partition g.h5 --chunks 4 -o g.part.h5
+run 0 ensemble plan one.yaml g.h5 --devices 2 --partition g.part.h5 --json
+json 'len(x["groups"]) == 1 and x["groups"][0]["devices"] == [0, 1]'
+run 0 ensemble plan one.yaml g.h5 --devices 2 --json
+json 'len(x["groups"][0]["devices"]) == 1'
+run 0 generate csbm --nodes 200 --seed 2 -o other.h5
+run 3 ensemble plan one.yaml other.h5 --devices 2 --partition g.part.h5
+run 3 ensemble plan one.yaml g.h5 --devices 2 --partition nowhere.part.h5
+
+# environment and user file of a verb of two words
+GNNTRAIN_ENSEMBLE_PLAN_DEVICES=3 run 0 ensemble plan one.yaml g.h5 --json
+json 'len(x["devices"]) == 3'
+mkdir -p config/gnntrain
+echo 'devices: "2"' >config/gnntrain/ensemble-plan.yaml
+run 0 ensemble plan one.yaml g.h5 --json
+json 'len(x["devices"]) == 2'
+rm -r config
+
 # mistakes: exit 3 with file, line and key
 mistake() { # TEXT WORD...
     printf '%b' "$1" >bad.yaml

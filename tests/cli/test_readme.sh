@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the README's tour and its "own data" block as printed, with small files under the names that they use.
+# Runs the README's tour, its "own data" and its ensemble block as printed, with small files under the names that they use.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -27,3 +27,8 @@ block 2 >own.sh
 [ "$(wc -l <own.sh)" -ge 4 ]
 bash -e own.sh
 grep -q '"test_metric"\|"mean"' mine-run/summary.json
+block 3 | sed 's/epochs: 200/epochs: 20/' >ensemble.sh
+[ "$(wc -l <ensemble.sh)" -ge 8 ]
+bash -e ensemble.sh
+grep -q '"ensemble"' mine-ensemble/summary.json
+[ -s mine-ensemble/report.html ]
