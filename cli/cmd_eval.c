@@ -88,7 +88,7 @@ done:
 
 const cli_verb cmd_eval = {
     .name = "eval",
-    .summary = "score the best weights of a run on train, valid and test",
+    .summary = "score the best weights of a run, or an ensemble's combination, on train, valid and test",
     .arguments = "RUN",
     .examples = { "gnntrain eval cora-run", "gnntrain eval cora-run --data new.h5 --json" },
     .min_arguments = 1,

@@ -26,9 +26,13 @@ const cli_verb cmd_predict = {
     .arguments = "RUN -o FILE",
     .details = "FILE is csv, npy or h5 by its suffix. Lines are in the order of the input and carry the ids "
                "of the input; "
-               "nodes without a label are included.",
+               "nodes without a label are included. RUN may be the folder of an ensemble: its members are "
+               "placed on --devices "
+               "and combined, and two columns say how sure they are: entropy (nats) of the combination, and "
+               "disagreement, the weight of the members that would have said something else.",
     .examples = { "gnntrain predict cora-run -o predictions.csv",
-                  "gnntrain predict cora-run --data new.h5 -o new.csv" },
+                  "gnntrain predict cora-run --data new.h5 -o new.csv",
+                  "gnntrain predict cora-ensemble --devices 2 -o predictions.csv --what probabilities" },
     .min_arguments = 1,
     .max_arguments = 1,
     .sections = { { gntx_predict_option_table, sizeof(gntx_predict_options) },
