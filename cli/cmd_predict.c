@@ -31,8 +31,7 @@ const cli_verb cmd_predict = {
                "and combined, and two columns say how sure they are: entropy (nats) of the combination, and "
                "disagreement, the weight of the members that would have said something else.",
     .examples = { "gnntrain predict cora-run -o predictions.csv",
-                  "gnntrain predict cora-run --data new.h5 -o new.csv",
-                  "gnntrain predict cora-ensemble --devices 2 -o predictions.csv --what probabilities" },
+                  "gnntrain predict cora-ensemble --devices 2 --data new.h5 -o new.csv" },
     .min_arguments = 1,
     .max_arguments = 1,
     .sections = { { gntx_predict_option_table, sizeof(gntx_predict_options) },

@@ -13,7 +13,7 @@ static const gnt_option predict_table[] = {
     GNT_OPTION_WORD("what", gntx_predict_options, what, 0, "classes|probabilities|embeddings",
                     "classes, their probabilities, or the input of the last layer"),
     GNT_OPTION_INT("seed", gntx_predict_options, seed, -1, -1, 9007199254740992.0,
-                   "which of several seeds, -1: the mean of their probabilities"),
+                   "which of several seeds or members, -1: all of them"),
     GNT_OPTION_TEXT("data", gntx_predict_options, data, NULL,
                     "dataset; the one of the training when not given"),
     GNT_OPTION_TEXT("devices", gntx_predict_options, devices, "auto",
