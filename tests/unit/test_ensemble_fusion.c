@@ -142,6 +142,14 @@ static void pieces_follow_speeds(void **state)
     assert_int_equal(num, 1);
     gnti_fused_groups_free(&groups, num);
     gnti_spec_free(&s);
+    s = spec_of(
+        "model: gcn:4, gcn\ncount: 9\n"); /* 5.14, 2.57, 1.29: the nearest cuts from the start are 5 and 8 */
+    g = (gnti_grouping){ .spec = s, .speeds = speeds, .num_devices = 3 };
+    gnt_assert_ok(gnti_fused_groups_form(&g, c.data, &groups, &num));
+    check_groups(&g, groups, num);
+    assert_true(num == 3 && groups[0].num_members == 5 && groups[1].num_members == 3);
+    gnti_fused_groups_free(&groups, num);
+    gnti_spec_free(&s);
 }
 
 /* Unequal members, some gone, some ahead: the work of the pieces that were cut for each device is within one member of its share. */
