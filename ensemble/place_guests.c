@@ -186,6 +186,7 @@ gnt_status gnti_placing_guests(gnti_placing *s)
     GNT_TRY(gnti_alloc_array(&r.next, s->in->num_tasks));
     if (collect_rooms(&r) > 0) {
         num = gnti_placing_line(s);
+        gnti_place_heapify(s->order, num, s->key);
         while (num > 0) {
             const int32_t task = gnti_place_pop(s->order, num--, s->key);
 

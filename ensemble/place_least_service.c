@@ -36,6 +36,7 @@ gnt_status gnti_place_least_service(gnti_placing *s)
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         gnti_placing_rank(s, t, gnti_placing_service(s, t));
     num = gnti_placing_line(s);
+    gnti_place_heapify(s->order, num, s->key);
     for (first = num; first > 0 && left > 0; first--)
         left -= s->need[gnti_place_pop(s->order, first, s->key)];
     for (int32_t i = num - 1; i >= first; i--)

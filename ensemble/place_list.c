@@ -26,7 +26,6 @@ int32_t gnti_placing_line(gnti_placing *s)
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         if (s->width[t] == 0 && s->need[t] > 0)
             s->order[num++] = t;
-    gnti_place_heapify(s->order, num, s->key);
     return num;
 }
 
@@ -248,6 +247,8 @@ gnt_status gnti_placing_list(gnti_placing *s, int32_t num, bool whole)
     GNT_TRY(gnti_alloc_array(&r.holes, s->num_present));
     GNT_TRY(gnti_alloc_array(&r.count, s->num_classes));
     start_devices(&r, whole);
+    if (whole || r.num_idle > 0)
+        gnti_place_heapify(s->order, num, s->key);
     while (num > 0 && (whole || r.num_idle > 0 || r.num_holes > 0)) {
         const int32_t task = gnti_place_pop(s->order, num--, s->key);
 

@@ -60,6 +60,7 @@ gnt_status gnti_place_makespan(gnti_placing *s)
 {
     gnt_status st = GNT_OK;
     bool *leaves = NULL;
+    void *saved = NULL;
     double bound, finish;
 
     GNT_TRY(gnti_alloc_array(&leaves, s->in->num_tasks));
@@ -67,11 +68,13 @@ gnt_status gnti_place_makespan(gnti_placing *s)
     finish = gnti_placing_finish(s);
     bound = gnti_place_lower_bound(s->in) * (1.0 + s->gain);
     if (isfinite(finish) && finish > bound && blame(s, bound, leaves) > 0) {
+        GNT_TRY(gnti_placing_save(s, &saved));
         GNT_TRY(plan_once(s, leaves));
         if (gnti_placing_finish(s) > finish * (1.0 - s->gain))
-            GNT_TRY(plan_once(s, NULL));
+            gnti_placing_restore(s, saved);
     }
 done:
+    gnti_free(saved);
     gnti_free(leaves);
     return st;
 }

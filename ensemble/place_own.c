@@ -3,7 +3,10 @@
  */
 #include "ensemble/place_state.h"
 
+#include "base/alloc.h"
+
 #include <math.h>
+#include <string.h>
 
 void gnti_placing_give(gnti_placing *s, int32_t task, int32_t device)
 {
@@ -202,5 +205,61 @@ void gnti_placing_shrink(gnti_placing *s)
         if (!give_back(s, widest, slowest))
             return;
         lacking--;
+    }
+}
+
+/* ---- copies ---- */
+
+typedef struct saved_piece {
+    void *data;
+    size_t bytes;
+} saved_piece;
+
+enum { NUM_PIECES = 9 };
+
+static void pieces_of(const gnti_placing *s, saved_piece out[NUM_PIECES])
+{
+    const size_t tasks = (size_t)s->in->num_tasks, devices = (size_t)s->in->num_devices;
+    const saved_piece all[NUM_PIECES] = {
+        { s->sum, tasks * sizeof *s->sum },       { s->fastest, tasks * sizeof *s->fastest },
+        { s->finish, tasks * sizeof *s->finish }, { s->start, tasks * sizeof *s->start },
+        { s->key, tasks * sizeof *s->key },       { s->hole, devices * sizeof *s->hole },
+        { s->width, tasks * sizeof *s->width },   { s->queued, tasks * sizeof *s->queued },
+        { s->owner, devices * sizeof *s->owner },
+    };
+
+    for (int i = 0; i < NUM_PIECES; i++)
+        out[i] = all[i];
+}
+
+gnt_status gnti_placing_save(const gnti_placing *s, void **out)
+{
+    gnt_status st = GNT_OK;
+    saved_piece piece[NUM_PIECES];
+    size_t bytes = 0;
+    char *block = NULL;
+
+    pieces_of(s, piece);
+    for (int i = 0; i < NUM_PIECES; i++)
+        bytes += piece[i].bytes;
+    GNT_TRY(gnti_alloc_array(&block, (int64_t)bytes));
+    *out = block;
+    for (int i = 0; i < NUM_PIECES; i++) {
+        memcpy(block, piece[i].data, piece[i].bytes);
+        block += piece[i].bytes;
+    }
+done:
+    return st;
+}
+
+void gnti_placing_restore(gnti_placing *s, const void *saved)
+{
+    saved_piece piece[NUM_PIECES];
+    const char *block = saved;
+
+    pieces_of(s, piece);
+    for (int i = 0; i < NUM_PIECES; i++) {
+        memcpy(piece[i].data, block, piece[i].bytes);
+        block += piece[i].bytes;
     }
 }

@@ -205,6 +205,7 @@ gnt_status gnti_place_shortest(gnti_placing *s)
     GNT_TRY(gnti_alloc_array(&choice, s->in->num_tasks));
     GNT_TRY(begin(&r));
     num = gnti_placing_line(s);
+    gnti_place_heapify(s->order, num, s->key);
     exponent = share_exponent(s, num);
     for (from = num; from > 0 && r.idle > 0; from--) {
         const int32_t task = gnti_place_pop(s->order, from, s->key);

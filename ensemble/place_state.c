@@ -111,13 +111,6 @@ done:
     return st;
 }
 
-double gnti_placing_speed(const gnti_placing *s, int32_t task, int32_t cls)
-{
-    const double seconds = s->in->tasks[task].seconds[s->classes[cls].type];
-
-    return isfinite(seconds) ? 1.0 / seconds : 0.0;
-}
-
 double gnti_gang_speed(const gnti_place_task *task, double sum, double fastest, int32_t k)
 {
     if (k <= 1)
@@ -304,6 +297,13 @@ gnt_status gnti_placing_open(gnti_placing *s, const gnti_place_input *in)
     GNT_TRY(gnti_alloc_array(&s->share, num));
     GNT_TRY(gnti_alloc_array(&s->lane, num));
     GNT_TRY(make_classes(s));
+    GNT_TRY(gnti_alloc_array(&s->speed, num * s->num_classes));
+    for (int32_t t = 0; t < in->num_tasks; t++)
+        for (int32_t c = 0; c < s->num_classes; c++) {
+            const double seconds = in->tasks[t].seconds[s->classes[c].type];
+
+            s->speed[(int64_t)t * s->num_classes + c] = isfinite(seconds) ? 1.0 / seconds : 0.0;
+        }
     GNT_TRY(gnti_alloc_array(&count, s->num_classes));
     for (int32_t t = 0; t < in->num_tasks; t++)
         if (s->num_present > 0 && !find_need(s, t, count))
@@ -325,9 +325,10 @@ done:
 
 void gnti_placing_close(gnti_placing *s)
 {
-    void *const blocks[] = { s->classes, s->by_class, s->class_of, s->need,  s->width, s->sum,   s->fastest,
-                             s->finish,  s->start,    s->queued,   s->guest, s->best,  s->leave, s->owner,
-                             s->free_at, s->hole,     s->order,    s->heap,  s->key,   s->share, s->lane };
+    void *const blocks[] = { s->speed, s->classes, s->by_class, s->class_of, s->need,   s->width,
+                             s->sum,   s->fastest, s->finish,   s->start,    s->queued, s->guest,
+                             s->best,  s->leave,   s->owner,    s->free_at,  s->hole,   s->order,
+                             s->heap,  s->key,     s->share,    s->lane };
 
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         gnti_free(blocks[i]);

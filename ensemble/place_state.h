@@ -26,6 +26,7 @@ typedef struct gnti_placing {
     gnti_place_class *classes;
     int32_t *by_class; /* (num_present) devices, class by class, ascending */
     int32_t *class_of; /* (num_devices) -1: absent */
+    double *speed;     /* (num_tasks, num_classes) epochs a second on one device, 0: it cannot run there */
     /* tasks */
     int32_t *need;   /* (num_tasks) fewest devices that hold it, 0: it can run on nothing that is present */
     int32_t *width;  /* (num_tasks) devices that it owns, 0: it waits */
@@ -55,10 +56,16 @@ gnt_status gnti_placing_open(gnti_placing *s, const gnti_place_input *in);
 void gnti_placing_close(gnti_placing *s);
 /* Nobody owns anything. */
 void gnti_placing_reset(gnti_placing *s);
+/* A copy of who owns what, to be freed, and back to it. */
+gnt_status gnti_placing_save(const gnti_placing *s, void **out);
+void gnti_placing_restore(gnti_placing *s, const void *saved);
 
 /* ---- speed and memory ---- */
 /* Epochs a second on one device of the class; 0: it cannot run there. */
-double gnti_placing_speed(const gnti_placing *s, int32_t task, int32_t cls);
+static inline double gnti_placing_speed(const gnti_placing *s, int32_t task, int32_t cls)
+{
+    return s->speed[(int64_t)task * s->num_classes + cls];
+}
 /* Of a gang of k devices with this sum of speeds and this fastest one. */
 double gnti_gang_speed(const gnti_place_task *task, double sum, double fastest, int32_t k);
 /* Fewest devices of the class that hold it, at most max_devices; 0: no number does. */
@@ -90,7 +97,7 @@ void gnti_placing_rank(gnti_placing *s, int32_t task, double key);
 
 /* ---- lists ---- */
 #define GNTI_PLACE_FEW 512 /* tasks for which every start and finish is predicted at each call */
-/* Tasks that wait go to order, as a heap by key; answers how many. */
+/* Tasks that wait go to order, in no order yet; answers how many. */
 int32_t gnti_placing_line(gnti_placing *s);
 /* Each of a line in turn goes where it ends first; those for which a device is idle own it now. A gang reserves its devices, and
  * later ones use them until then if they end in time. Stops when nothing is idle, unless `whole`: then every one has its start and
