@@ -13,23 +13,28 @@
 
 #define MOST_LOOKED 64 /* waiting tasks that are asked whether they hold a device */
 
-/* A task of those that wait longest whose wait is worth a try on the idle device. -1: none. */
+static bool is_worth(const gnti_placing *s, int32_t task, int32_t device)
+{
+    const double there = 1.0 / gnti_placing_speed(s, task, s->class_of[s->queued[task]]);
+    const double speed = gnti_placing_speed(s, task, s->class_of[device]), here = 1.0 / speed;
+
+    return speed > 0.0 && gnti_placing_holds(s, task, s->class_of[device], 1.0) &&
+           floor(s->start[task] / here) * there > s->in->tasks[task].switch_epochs * there + 0.5 * here;
+}
+
+/* The first in the heap's top for which it is worth a try; the one that holds the device before all. -1: none. */
 static int32_t borrowable(const gnti_placing *s, int32_t device, const int32_t *item, int32_t num)
 {
-    int32_t at = num > 0 ? 0 : -1;
+    int32_t at = -1;
 
-    for (int32_t i = 0; i < num && i < MOST_LOOKED; i++) /* the one that has it already */
-        if (s->in->tasks[item[i]].num_held == 1 && s->in->tasks[item[i]].held[0] == device)
+    for (int32_t i = 0; i < num && i < MOST_LOOKED; i++) {
+        const gnti_place_task *t = &s->in->tasks[item[i]];
+        const bool holds = t->num_held == 1 && t->held[0] == device;
+
+        if ((at < 0 || holds || s->key[item[i]] < s->key[item[at]]) && is_worth(s, item[i], device))
             at = i;
-    if (at >= 0) {
-        const gnti_place_task *t = &s->in->tasks[item[at]];
-        const double there = 1.0 / gnti_placing_speed(s, item[at], s->class_of[s->queued[item[at]]]);
-        const double here = gnti_placing_holds(s, item[at], s->class_of[device], 1.0)
-                                ? 1.0 / gnti_placing_speed(s, item[at], s->class_of[device])
-                                : INFINITY;
-
-        if (!(floor(s->start[item[at]] / here) * there > t->switch_epochs * there + 0.5 * here))
-            return -1;
+        if (holds && at == i)
+            break;
     }
     return at;
 }
@@ -45,7 +50,6 @@ gnt_status gnti_placing_borrow(gnti_placing *s)
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         if (s->width[t] == 0 && s->queued[t] >= 0 && s->need[t] == 1)
             item[num++] = t;
-
     gnti_place_heapify(item, num, s->key);
     for (int32_t d = 0; num > 0 && idle > 0 && d < s->in->num_devices; d++) {
         if (s->class_of[d] < 0 || s->owner[d] >= 0)

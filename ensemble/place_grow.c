@@ -40,7 +40,7 @@ static int32_t best_step(const grow_run *r, int32_t task, const grow_state *g)
     double most = 0.0;
     int32_t pick = -1;
 
-    if (g->width >= t->max_devices)
+    if (g->width >= s->most[task])
         return -1;
     for (int32_t c = 0; c < s->num_classes; c++) {
         const double speed = r->num[c] > r->want[c] ? gnti_placing_speed(s, task, c) : 0.0;

@@ -285,6 +285,7 @@ gnt_status gnti_placing_open(gnti_placing *s, const gnti_place_input *in)
     GNT_TRY(gnti_alloc_array(&s->need, num));
     GNT_TRY(gnti_alloc_array(&s->width, num));
     GNT_TRY(gnti_alloc_array(&s->queued, num));
+    GNT_TRY(gnti_alloc_array(&s->most, num));
     GNT_TRY(gnti_alloc_array(&s->guest, num));
     GNT_TRY(gnti_alloc_array(&s->order, num));
     GNT_TRY(gnti_alloc_array(&s->sum, num));
@@ -325,10 +326,10 @@ done:
 
 void gnti_placing_close(gnti_placing *s)
 {
-    void *const blocks[] = { s->speed, s->classes, s->by_class, s->class_of, s->need,   s->width,
-                             s->sum,   s->fastest, s->finish,   s->start,    s->queued, s->guest,
-                             s->best,  s->leave,   s->owner,    s->free_at,  s->hole,   s->order,
-                             s->heap,  s->key,     s->share,    s->lane };
+    void *const blocks[] = { s->most,  s->speed, s->classes, s->by_class, s->class_of, s->need,
+                             s->width, s->sum,   s->fastest, s->finish,   s->start,    s->queued,
+                             s->guest, s->best,  s->leave,   s->owner,    s->free_at,  s->hole,
+                             s->order, s->heap,  s->key,     s->share,    s->lane };
 
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         gnti_free(blocks[i]);
@@ -343,6 +344,7 @@ void gnti_placing_reset(gnti_placing *s)
     }
     for (int32_t t = 0; t < s->in->num_tasks; t++) {
         s->width[t] = 0;
+        s->most[t] = s->in->tasks[t].max_devices;
         s->queued[t] = s->guest[t] = -1;
         s->share[t] = 1.0;
         s->lane[t] = 0;

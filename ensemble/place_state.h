@@ -34,6 +34,7 @@ typedef struct gnti_placing {
     double *fastest; /* (num_tasks) of the fastest of them */
     double *finish;  /* (num_tasks) predicted, seconds from now */
     double *start;   /* (num_tasks) predicted start of a queued one */
+    int32_t *most;   /* (num_tasks) devices that it may grow to, at first max_devices */
     int32_t *queued; /* (num_tasks) device that it waits for, -1 */
     int32_t *guest;  /* (num_tasks) device that it shares with its owner, -1 */
     double *leave; /* (num_tasks) seconds until its next epoch boundary, half an epoch: it moves no earlier */
