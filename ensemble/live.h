@@ -68,9 +68,10 @@ typedef struct gnti_live_order {
 
 /* What an epoch of a task has brought. */
 typedef struct gnti_live_report {
+    gnt_epoch_stats stats;
     gnt_status status; /* of the trainer; error: its record */
     gnti_error_record error;
-    double seconds; /* of the epoch: virtual, or wall time */
+    double seconds; /* of the epoch: virtual, or wall time; what follows it does not count */
     double scale;   /* members left over members before; 1: as before */
     int32_t num_failed;
     int32_t *failed; /* (num_failed) members that failed among others */
@@ -192,9 +193,10 @@ int32_t gnti_live_task_live(const gnti_live_task *t, int32_t *members);
 gnt_status gnti_live_task_save(gnti_live_task *t);
 
 /* ---- live_epoch.c: by the owner, outside of the lock ---- */
-/* One epoch; metrics, checkpoints, members that end. Answers failures of the run as a whole (files); those of members and of the
- * trainer are in the report, to be cleared with gnti_live_report_clear. */
-gnt_status gnti_live_task_epoch(gnti_live_task *t, gnti_live_report *report);
+/* One epoch, and what follows it: metrics, checkpoints, members that end. They answer failures of the run as a whole (files); those
+ * of members and of the trainer are in the report, to be cleared with gnti_live_report_clear. */
+gnt_status gnti_live_task_train(gnti_live_task *t, gnti_live_report *report);
+gnt_status gnti_live_task_follow(gnti_live_task *t, gnti_live_report *report);
 void gnti_live_report_clear(gnti_live_report *report);
 
 /* ---- live_failure.c: under the lock ---- */

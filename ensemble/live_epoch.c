@@ -175,29 +175,39 @@ done:
     return st;
 }
 
-gnt_status gnti_live_task_epoch(gnti_live_task *t, gnti_live_report *report)
+gnt_status gnti_live_task_train(gnti_live_task *t, gnti_live_report *report)
 {
     gnt_status st = GNT_OK;
-    gnt_epoch_stats stats = { .struct_size = sizeof stats };
     const double begin = gnti_clock_seconds();
 
-    *report = (gnti_live_report){ .scale = 1.0 };
+    *report = (gnti_live_report){ .scale = 1.0, .stats = { .struct_size = sizeof report->stats } };
     GNT_TRY(end_complete(t));
     report->over = gnti_live_task_live(t, NULL) == 0;
     if (report->over)
         return GNT_OK;
-    if (!gnt_trainer_next(t->trainer, &stats)) {
+    if (!gnt_trainer_next(t->trainer, &report->stats)) {
         report->status = gnt_trainer_status(t->trainer);
         report->error = *gnti_error_get();
         GNT_CHECK(report->status != GNT_OK, GNT_ERR_INTERNAL, "task %lld is complete but its members are not",
                   (long long)t->id);
         return GNT_OK;
     }
-    t->epoch = stats.epoch;
-    report->seconds = isfinite(stats.virtual_seconds) ? stats.virtual_seconds : gnti_clock_seconds() - begin;
+    t->epoch = report->stats.epoch;
+    report->seconds = isfinite(report->stats.virtual_seconds) ? report->stats.virtual_seconds
+                                                              : gnti_clock_seconds() - begin;
+done:
+    return st;
+}
+
+gnt_status gnti_live_task_follow(gnti_live_task *t, gnti_live_report *report)
+{
+    gnt_status st = GNT_OK;
+
+    if (report->over || report->status != GNT_OK)
+        return GNT_OK;
     for (int32_t i = 0; i < t->num_members; i++)
         if (!t->done[i])
-            GNT_TRY(look_at_member(t, i, &stats, report));
+            GNT_TRY(look_at_member(t, i, &report->stats, report));
     report->over = gnti_live_task_live(t, NULL) == 0;
     if (!report->over && is_due(t))
         GNT_TRY(gnti_live_task_save(t));

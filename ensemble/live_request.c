@@ -178,7 +178,7 @@ static gnt_status wait_for_answer(const char *run, const char *path, double limi
     const struct timespec moment = { 0, 20000000 };
 
     while (!gnti_file_exists(path)) {
-        GNT_CHECK(!gnti_run_is_abandoned(run) || gnti_file_exists(path), GNT_ERR_STATE,
+        GNT_CHECK(!gnti_run_is_abandoned(run) || gnti_file_exists(path), GNT_ERR_USAGE,
                   "the run '%s' ended before it answered", run);
         GNT_CHECK(limit <= 0.0 || gnti_clock_seconds() - begin < limit, GNT_ERR_TIMEOUT,
                   "the run '%s' did not answer within %g s: it takes requests between epochs", run, limit);
@@ -202,7 +202,7 @@ gnt_status gnti_ensemble_resize(const char *run, const char *devices, double wai
     GNT_CHECK(gnti_file_exists(journal), GNT_ERR_USAGE,
               "'%s' is not the folder of an ensemble: it has no journal.jsonl", run);
     GNT_TRY(gnti_device_specs_parse(devices, &specs, &num));
-    GNT_CHECK(!gnti_run_is_abandoned(run), GNT_ERR_STATE,
+    GNT_CHECK(!gnti_run_is_abandoned(run), GNT_ERR_USAGE,
               "nobody trains in '%s': start it with --devices '%s' instead", run, devices);
     GNT_TRY(gnti_path_join(run, "requests", &folder));
     GNT_TRY(gnti_folder_create(folder));

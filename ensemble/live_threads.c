@@ -188,14 +188,18 @@ static gnt_status train(gnti_live_task *t)
     gnti_live *run = t->run;
     gnti_live_report report;
     const double begin = gnti_clock_seconds();
+    double waited;
     gnti_error_record error;
 
     pthread_mutex_unlock(&run->lock);
     enter(t);
-    st = gnti_live_task_epoch(t, &report);
+    waited = gnti_clock_seconds() - begin;
+    st = gnti_live_task_train(t, &report);
     leave(t);
+    if (st == GNT_OK)
+        st = gnti_live_task_follow(t, &report);
     error = *gnti_error_get();
-    report.seconds = gnti_clock_seconds() - begin;
+    report.seconds += waited;
     if (st == GNT_OK && (report.status != GNT_OK || report.over))
         gnti_live_task_drop(t);
     pthread_mutex_lock(&run->lock);

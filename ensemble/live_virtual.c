@@ -105,7 +105,9 @@ static gnt_status begin_epoch(gnti_live_task *t)
     for (int32_t i = 0; i < t->num_devices; i++)
         gnti_lanes_begin(run->devices[t->devices[i]].lanes, t->id, run->now);
     pthread_mutex_unlock(&run->lock);
-    st = gnti_live_task_epoch(t, &t->report);
+    st = gnti_live_task_train(t, &t->report);
+    if (st == GNT_OK)
+        st = gnti_live_task_follow(t, &t->report);
     if (st == GNT_OK && (t->report.status != GNT_OK || t->report.over))
         gnti_live_task_drop(t);
     pthread_mutex_lock(&run->lock);

@@ -39,7 +39,7 @@ gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_
                              gnti_json **out_summary);
 
 /* Asks the process that runs in this folder to go on with these devices; waits for its answer (wait_limit seconds, 0: for ever).
- * ERR_STATE: nobody runs there, ERR_USAGE: it refuses, with its reason. */
+ * ERR_USAGE: nobody runs there, or it refuses, with its reason. */
 gnt_status gnti_ensemble_resize(const char *run, const char *devices, double wait_limit, gnti_json **out);
 
 #endif

@@ -42,7 +42,7 @@ GNT_API gnt_status gntx_ensemble_train(gnt_context *ctx, const char *spec, const
 GNT_API void gntx_ensemble_request_stop(void);
 
 /* Asks a run that is going on, here or in another process, to use these devices from its next epoch boundaries on; waits for its answer.
- * ERR_USAGE when the run refuses (its text), ERR_STATE when nobody runs it. */
+ * ERR_USAGE when the run refuses (its text), or when nobody runs it. */
 GNT_API gnt_status gntx_ensemble_resize(const char *run, const char *devices, double wait_limit,
                                         gntx_json **out);
 

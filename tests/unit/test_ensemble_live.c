@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live ensembles: what members predict does not depend on devices, on stops, losses and resizes, nor on what other members do; test
+ * labels are read by scores alone; a folder belongs to one spec and one dataset.
+ */
+#include "tests/support/train_case.h"
+
+#include "base/file.h"
+#include "ensemble/ensemble_file.h"
+#include "ensemble/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SPEC                                                                                                 \
+    "train: { epochs: 12, dropout: 0.5, lr: 0.02 }\n"                                                        \
+    "seed: 5\n"                                                                                              \
+    "count: 2\n"                                                                                             \
+    "vary:\n"                                                                                                \
+    "  - { key: model, values: [\"gcn:8, gcn\", \"sage:4, sage\"] }\n"
+enum { NUM_MEMBERS = 4 };
+
+static train_case g_case;
+
+static void make_case(void)
+{
+    train_case_make(&g_case, 1);
+}
+
+typedef struct call {
+    const char *spec, *run, *devices;
+    int64_t checkpoint_every;
+    gnti_ensemble_watch watch;
+    void *user;
+    const atomic_int *stop;
+} call;
+
+static gnt_status run_it(const call *c, gnti_json **summary)
+{
+    gnti_spec *spec = NULL;
+    gnti_json *mine = NULL;
+    gnt_status st;
+    const gnti_ensemble_config config = { .run = c->run,
+                                          .devices = c->devices,
+                                          .checkpoint_every =
+                                              c->checkpoint_every > 0 ? c->checkpoint_every : 3,
+                                          .wait_limit = 20.0,
+                                          .stop = c->stop };
+
+    gnt_assert_ok(gnti_spec_parse(g_case.ctx, c->spec, strlen(c->spec), "spec.yaml", g_case.data, &spec));
+    st = gnti_ensemble_run(g_case.ctx, spec, g_case.data, &config, c->watch, c->user, &mine);
+    gnti_spec_free(&spec);
+    if (summary != NULL)
+        *summary = mine;
+    else
+        gnti_json_free(&mine);
+    return st;
+}
+
+/* A folder's name that nobody had before. */
+static char *new_folder(char out[GNT_TEST_PATH_BYTES], const char *name)
+{
+    static int number;
+    char unique[64];
+
+    snprintf(unique, sizeof unique, "%s-%d", name, number++);
+    return gnt_test_path(out, unique);
+}
+
+static char *read_logits(const char *run, const char *member, int64_t *bytes)
+{
+    char path[GNT_TEST_PATH_BYTES + 64];
+
+    snprintf(path, sizeof path, "%s/members/%s/logits.npy", run, member);
+    return gnt_test_read(path, bytes);
+}
+
+static void assert_same_member(const char *a, const char *member, const char *b, const char *other)
+{
+    int64_t na = 0, nb = 0;
+    char *x = read_logits(a, member, &na), *y = read_logits(b, other, &nb);
+
+    assert_int_equal(na, nb);
+    assert_memory_equal(x, y, (size_t)na);
+    gnti_free(x);
+    gnti_free(y);
+}
+
+static void assert_same_members(const char *a, const char *b)
+{
+    char name[16];
+
+    for (int m = 0; m < NUM_MEMBERS; m++) {
+        snprintf(name, sizeof name, "m%02d", m);
+        assert_same_member(a, name, b, name);
+    }
+}
+
+/* How many lines of the journal tell of this event (and this member, unless NULL). */
+static int count_events(const char *run, const char *event, const char *member)
+{
+    char path[GNT_TEST_PATH_BYTES + 64], word[64], name[64] = "";
+    char *text, *line, *rest = NULL;
+    int count = 0;
+
+    snprintf(path, sizeof path, "%s/journal.jsonl", run);
+    text = gnt_test_read(path, NULL);
+    snprintf(word, sizeof word, "\"event\":\"%s\"", event);
+    if (member != NULL)
+        snprintf(name, sizeof name, "\"member\":\"%s\"", member);
+    for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        count += strstr(line, word) != NULL && strstr(line, name) != NULL;
+    gnti_free(text);
+    return count;
+}
+
+/* The run on one plain device that all others are compared with. */
+static const char *reference(void)
+{
+    static char run[GNT_TEST_PATH_BYTES];
+
+    if (run[0] == '\0')
+        gnt_assert_ok(
+            run_it(&(call){ .spec = SPEC, .run = new_folder(run, "reference"), .devices = "1" }, NULL));
+    return run;
+}
+
+/* ---- devices ----------------------------------------------------------------------------------------------------------- */
+
+static void devices_change_nothing(void **state)
+{
+    static const char *const devices[] = { "3", "cpu:clock=virtual;cpu:clock=virtual,speed=0.25",
+                                           "cpu:clock=virtual;cpu:clock=virtual,lost=5",
+                                           "cpu:threads=1;cpu:threads=1,lost=7" };
+    char run[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        const bool loses = strstr(devices[i], "lost") != NULL;
+
+        gnt_assert_ok(
+            run_it(&(call){ .spec = SPEC, .run = new_folder(run, "devices"), .devices = devices[i] }, NULL));
+        assert_same_members(reference(), run);
+        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+        assert_int_equal(count_events(run, "device-lost", NULL), loses);
+        assert_int_equal(count_events(run, "failed", NULL), 0);
+    }
+}
+
+/* On a virtual clock the same spec gives the same journal, but for the times of the day. */
+static void virtual_clock_repeats(void **state)
+{
+    char a[GNT_TEST_PATH_BYTES], b[GNT_TEST_PATH_BYTES];
+    gnti_json *x = NULL, *y = NULL;
+    double p = 0.0, q = -1.0;
+    const char *devices = "cpu:clock=virtual;cpu:clock=virtual,speed=0.5;cpu:clock=virtual,speed=0.25";
+
+    (void)state;
+    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = new_folder(a, "clock"), .devices = devices }, &x));
+    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = new_folder(b, "clock"), .devices = devices }, &y));
+    gnt_assert_ok(gnti_json_get_number(gnti_json_find(x, "schedule"), "makespan_seconds", &p));
+    gnt_assert_ok(gnti_json_get_number(gnti_json_find(y, "schedule"), "makespan_seconds", &q));
+    assert_true(p > 0.0 && p == q);
+    gnti_json_free(&x);
+    gnti_json_free(&y);
+}
+
+/* All devices are lost: members are given up after the wait, with the reason. */
+static void last_device_is_lost(void **state)
+{
+    char run[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    gnt_assert_status(run_it(&(call){ .spec = "device-wait: 0\n" SPEC,
+                                      .run = new_folder(run, "none"),
+                                      .devices = "cpu:clock=virtual,lost=5" },
+                             NULL),
+                      GNT_ERR_STATE);
+    assert_int_equal(count_events(run, "given-up", NULL), NUM_MEMBERS);
+}
+
+/* ---- failures ------------------------------------------------------------------------------------------------------------ */
+
+#define DIVERGES(values)                                                                                     \
+    "model: \"gcn:8, gcn\"\n"                                                                                \
+    "train: { epochs: 12, dropout: 0.5, optimizer: adamw }\n"                                                \
+    "seed: 5\n"                                                                                              \
+    "retries: 1\n"                                                                                           \
+    "vary:\n"                                                                                                \
+    "  - { key: weight-decay, values: [" values "] }\n"
+
+static void diverging_member_is_alone(void **state)
+{
+    static const char *const devices[] = { "1", "cpu:clock=virtual;cpu:clock=virtual" };
+    char run[GNT_TEST_PATH_BYTES], without[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        gnti_json *summary = NULL;
+
+        gnt_assert_ok(run_it(&(call){ .spec = DIVERGES("\"0.01\", \"0.02\", \"0.03\", \"1e30\""),
+                                      .run = new_folder(run, "diverges"),
+                                      .devices = devices[i] },
+                             &summary));
+        gnt_assert_ok(run_it(&(call){ .spec = DIVERGES("\"0.01\", \"0.02\", \"0.03\""),
+                                      .run = new_folder(without, "without"),
+                                      .devices = devices[i] },
+                             NULL));
+        assert_same_member(run, "m00", without, "m00");
+        assert_same_member(run, "m01", without, "m01");
+        assert_same_member(run, "m02", without, "m02");
+        assert_int_equal(count_events(run, "ended", NULL), 3);
+        assert_int_equal(count_events(run, "failed", "m03"), 3); /* among others, alone, once more */
+        assert_int_equal(count_events(run, "failed", NULL), 3);
+        assert_int_equal(count_events(run, "given-up", "m03"), 1);
+        assert_int_equal(gnti_json_length(gnti_json_find(summary, "failed")), 1);
+        assert_int_equal(gnti_json_length(gnti_json_find(summary, "members")), 3);
+        gnti_json_free(&summary);
+    }
+}
+
+/* ---- stops --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct stopper {
+    atomic_int stop;
+    int64_t first; /* epochs done when first seen, -1: not yet */
+} stopper;
+
+static void stop_when_it_goes_on(const gnti_ensemble_progress *p, void *user)
+{
+    stopper *s = user;
+
+    if (s->first < 0)
+        s->first = p->epochs_done;
+    else if (p->epochs_done > s->first)
+        atomic_store(&s->stop, 1);
+}
+
+static void stopped_run_goes_on(void **state)
+{
+    static const char *const devices[] = { "2", "cpu:clock=virtual;cpu:clock=virtual" };
+    const char *spec = "train: { epochs: 200, dropout: 0.5, lr: 0.02 }\nseed: 5\ncount: 2\n"
+                       "vary:\n  - { key: model, values: [\"gcn:8, gcn\", \"sage:4, sage\"] }\n";
+    char whole[GNT_TEST_PATH_BYTES], run[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    gnt_assert_ok(run_it(
+        &(call){ .spec = spec, .run = new_folder(whole, "whole"), .devices = "1", .checkpoint_every = 50 },
+        NULL));
+    for (int i = 0; i < 2; i++) {
+        call c = { .spec = spec,
+                   .run = new_folder(run, "stopped"),
+                   .devices = devices[i],
+                   .checkpoint_every = 50,
+                   .watch = stop_when_it_goes_on };
+        int stops = 0;
+        gnt_status st = GNT_STOPPED;
+
+        while (st == GNT_STOPPED) {
+            stopper s = { .first = -1 };
+
+            c.user = &s;
+            c.stop = stops < 3 ? &s.stop : NULL;
+            st = run_it(&c, NULL);
+            stops += st == GNT_STOPPED;
+        }
+        gnt_assert_ok(st);
+        assert_true(stops > 0);
+        assert_same_members(whole, run);
+        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+        assert_int_equal(count_events(run, "combined", NULL), 1);
+    }
+}
+
+static void complete_run_is_left_alone(void **state)
+{
+    char run[GNT_TEST_PATH_BYTES], path[GNT_TEST_PATH_BYTES + 64];
+    char *before, *after;
+    gnti_json *summary = NULL;
+
+    (void)state;
+    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = new_folder(run, "complete"), .devices = "1" }, NULL));
+    snprintf(path, sizeof path, "%s/journal.jsonl", run);
+    before = gnt_test_read(path, NULL);
+    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = run, .devices = "2" }, &summary));
+    after = gnt_test_read(path, NULL);
+    assert_string_equal(before, after);
+    assert_int_equal(gnti_json_length(gnti_json_find(summary, "members")), NUM_MEMBERS);
+    gnti_json_free(&summary);
+    gnti_free(before);
+    gnti_free(after);
+    /* another spec, another dataset */
+    gnt_assert_status(run_it(&(call){ .spec = "combine: logits\n" SPEC, .run = run, .devices = "1" }, NULL),
+                      GNT_ERR_USAGE);
+    gnt_assert_error_has("another spec", "sha256", run);
+    train_case_free(&g_case);
+    train_case_make(&g_case, 2);
+    gnt_assert_status(run_it(&(call){ .spec = SPEC, .run = run, .devices = "1" }, NULL), GNT_ERR_USAGE);
+    gnt_assert_error_has("another dataset", "sha256");
+    train_case_free(&g_case);
+    make_case();
+}
+
+/* ---- resize --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct asker {
+    const char *run;
+    int asked;
+} asker;
+
+/* Another size at each look: what a process outside would write. */
+static void ask_for_devices(const gnti_ensemble_progress *p, void *user)
+{
+    static const char *const sizes[] = { "cpu:threads=1;cpu:threads=1;cpu:threads=1", "cpu:threads=1",
+                                         "cpu:threads=1;cpu:threads=1" };
+    asker *a = user;
+    char path[GNT_TEST_PATH_BYTES + 64], text[200];
+
+    if (p->epochs_done == 0)
+        return;
+    snprintf(path, sizeof path, "%s/requests/%03d.json", a->run, a->asked);
+    snprintf(text, sizeof text, "{\"devices\": \"%s\"}", sizes[a->asked % 3]);
+    if (gnti_file_write_all(path, text, strlen(text)) == GNT_OK)
+        a->asked++;
+}
+
+static void resized_run_is_the_fixed_one(void **state)
+{
+    const char *spec = "train: { epochs: 400, dropout: 0.5, lr: 0.02 }\nseed: 5\ncount: 2\n"
+                       "vary:\n  - { key: model, values: [\"gcn:8, gcn\", \"sage:4, sage\"] }\n";
+    char whole[GNT_TEST_PATH_BYTES], run[GNT_TEST_PATH_BYTES];
+    asker a = { .run = run };
+
+    (void)state;
+    gnt_assert_ok(run_it(&(call){ .spec = spec,
+                                  .run = new_folder(whole, "fixed"),
+                                  .devices = "cpu:threads=1",
+                                  .checkpoint_every = 50 },
+                         NULL));
+    gnt_assert_ok(run_it(&(call){ .spec = spec,
+                                  .run = new_folder(run, "resized"),
+                                  .devices = "cpu:threads=1",
+                                  .checkpoint_every = 50,
+                                  .watch = ask_for_devices,
+                                  .user = &a },
+                         NULL));
+    assert_true(a.asked > 0);
+    assert_true(count_events(run, "resized", NULL) > 0);
+    assert_same_members(whole, run);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------------------------------------- */
+
+static void test_labels_change_nothing(void **state)
+{
+    static const char *const how[] = { "mean", "greedy", "weighted" };
+    char spec[512], a[GNT_TEST_PATH_BYTES], b[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        gnti_ensemble_file x = { 0 }, y = { 0 };
+        const int64_t n = g_case.arrays.num_test;
+
+        snprintf(spec, sizeof spec, "combine: %s\n" SPEC, how[i]);
+        train_case_free(&g_case);
+        make_case();
+        gnt_assert_ok(run_it(&(call){ .spec = spec, .run = new_folder(a, "labels"), .devices = "1" }, NULL));
+        train_case_free(&g_case);
+        train_case_arrays(&g_case, GNT_LABELS_CLASS, 1);
+        for (int64_t k = 0; k < n; k++) /* other labels for all test nodes */
+            g_case.y_class[g_case.test[k]] =
+                (g_case.y_class[g_case.test[k]] + 1 + k % 2) % TRAIN_CASE_CLASSES;
+        train_case_dataset(&g_case, NULL);
+        gnt_assert_ok(run_it(&(call){ .spec = spec, .run = new_folder(b, "labels"), .devices = "1" }, NULL));
+        assert_same_members(a, b);
+        gnt_assert_ok(gnti_ensemble_file_open(a, &x));
+        gnt_assert_ok(gnti_ensemble_file_open(b, &y));
+        assert_int_equal(x.num_members, y.num_members);
+        assert_memory_equal(x.weight, y.weight, (size_t)x.num_members * sizeof *x.weight);
+        assert_memory_equal(&x.temperature, &y.temperature, sizeof x.temperature);
+        assert_int_equal(x.fell_back, y.fell_back);
+        gnti_ensemble_file_free(&x);
+        gnti_ensemble_file_free(&y);
+    }
+    train_case_free(&g_case);
+    make_case();
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    make_case();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    train_case_free(&g_case);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(devices_change_nothing),       cmocka_unit_test(virtual_clock_repeats),
+        cmocka_unit_test(last_device_is_lost),          cmocka_unit_test(diverging_member_is_alone),
+        cmocka_unit_test(stopped_run_goes_on),          cmocka_unit_test(complete_run_is_left_alone),
+        cmocka_unit_test(resized_run_is_the_fixed_one), cmocka_unit_test(test_labels_change_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
