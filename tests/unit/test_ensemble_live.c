@@ -222,14 +222,16 @@ static void diverging_member_is_alone(void **state)
 
 typedef struct stopper {
     atomic_int stop;
-    int64_t first; /* epochs done when first seen, -1: not yet */
+    int64_t first; /* epochs done when first seen, -1: not yet; -2: stop at once */
 } stopper;
 
 static void stop_when_it_goes_on(const gnti_ensemble_progress *p, void *user)
 {
     stopper *s = user;
 
-    if (s->first < 0)
+    if (s->first == -2)
+        atomic_store(&s->stop, 1);
+    else if (s->first < 0)
         s->first = p->epochs_done;
     else if (p->epochs_done > s->first)
         atomic_store(&s->stop, 1);
@@ -256,7 +258,7 @@ static void stopped_run_goes_on(void **state)
         gnt_status st = GNT_STOPPED;
 
         while (st == GNT_STOPPED) {
-            stopper s = { .first = -1 };
+            stopper s = { .first = stops == 0 ? -2 : -1 };
 
             c.user = &s;
             c.stop = stops < 3 ? &s.stop : NULL;
