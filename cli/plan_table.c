@@ -45,10 +45,13 @@ typedef struct table {
 
 static void print_cells(const table *t, char cells[MAX_COLUMNS][CELL_BYTES], const int *widths)
 {
-    for (int c = 0; c < t->num_columns; c++)
-        printf(c + 1 < t->num_columns ? "  %-*s" : "  %.*s", c + 1 < t->num_columns ? widths[c] : CELL_BYTES,
-               cells[c]);
-    printf("\n");
+    int last = t->num_columns - 1;
+
+    while (last > 0 && cells[last][0] == '\0') /* no spaces at the end of a line */
+        last--;
+    for (int c = 0; c < last; c++)
+        printf("  %-*s", widths[c], cells[c]);
+    printf("  %s\n", cells[last]);
 }
 
 static void print_table(const gntx_json *plan, const table *t)

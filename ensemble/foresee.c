@@ -144,6 +144,7 @@ static gnt_status fill_group(planning *p, int32_t index)
     const gnti_spec_member *first = &plan->spec->members[fused->members[0]];
     gnti_foreseen_group *g = &p->plan.groups[index];
     const int32_t before = gnti_method_waits_for(plan->spec, fused->members[0]);
+    const bool evaluates = !plan->devices.job.place.specs[0].virtual_clock;
     gnti_fusion_forecast all = { 0 }, alone = { 0 };
 
     g->group = fused;
@@ -155,9 +156,9 @@ static gnt_status fill_group(planning *p, int32_t index)
     GNT_TRY(gnti_fusion_forecast_make(first, 1, p->data, &alone));
     for (int32_t d = 0; d < plan->devices.num; d++)
         g->seconds[plan->devices.list[d].type] =
-            gnti_fusion_epoch_seconds(&all, first, &plan->devices.list[d].rates);
+            gnti_fusion_epoch_seconds(&all, first, &plan->devices.list[d].rates, evaluates);
     GNT_TRY(count_epochs(plan->spec, fused,
-                         gnti_fusion_epoch_seconds(&alone, first, &plan->devices.list[0].rates),
+                         gnti_fusion_epoch_seconds(&alone, first, &plan->devices.list[0].rates, evaluates),
                          g->seconds[plan->devices.list[0].type], &g->epochs));
 done:
     gnti_fusion_forecast_free(&all);

@@ -36,9 +36,10 @@ typedef struct gnti_fusion_forecast {
 gnt_status gnti_fusion_forecast_make(const gnti_spec_member *member, int32_t num, const gnt_dataset *data,
                                      gnti_fusion_forecast *out);
 void gnti_fusion_forecast_free(gnti_fusion_forecast *f);
-/* Seconds of an epoch: a step, and an evaluation every so many epochs as the member has it. */
+/* Seconds of an epoch: a step, and (evaluates) an evaluation every so many epochs as the member has it. A virtual clock counts
+ * steps alone. */
 double gnti_fusion_epoch_seconds(const gnti_fusion_forecast *f, const gnti_spec_member *member,
-                                 const gnti_rates *rates);
+                                 const gnti_rates *rates, bool evaluates);
 
 typedef struct gnti_grouping {
     const gnti_spec *spec;

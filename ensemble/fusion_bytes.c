@@ -35,13 +35,14 @@ void gnti_fusion_forecast_free(gnti_fusion_forecast *f)
 }
 
 double gnti_fusion_epoch_seconds(const gnti_fusion_forecast *f, const gnti_spec_member *member,
-                                 const gnti_rates *rates)
+                                 const gnti_rates *rates, bool evaluates)
 {
     const gnti_load load = gnti_forecast_whole(f->forecast, 1);
+    const double step = gnti_forecast_compute(f->forecast, &load, rates);
 
-    return gnti_forecast_compute(f->forecast, &load, rates) +
-           gnti_forecast_evaluate(f->forecast, &load, rates) /
-               (double)gnti_max_i64(member->train.eval_every, 1);
+    return evaluates ? step + gnti_forecast_evaluate(f->forecast, &load, rates) /
+                                  (double)gnti_max_i64(member->train.eval_every, 1)
+                     : step;
 }
 
 static gnt_status measure(const gnti_spec_member *member, int32_t num, const gnt_dataset *data,
@@ -59,7 +60,7 @@ static gnt_status measure(const gnti_spec_member *member, int32_t num, const gnt
     *out = (gnti_fusion_cost){ .shared = bytes.graph + bytes.features,
                                .lasting = bytes.device - bytes.workspace + bytes.rest,
                                .scratch = bytes.workspace,
-                               .seconds = gnti_fusion_epoch_seconds(&f, member, &rates) };
+                               .seconds = gnti_fusion_epoch_seconds(&f, member, &rates, true) };
 done:
     gnti_fusion_forecast_free(&f);
     return st;

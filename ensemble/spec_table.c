@@ -44,7 +44,7 @@ const gnt_option gnti_spec_rows[] = {
                       "watts of all devices together, of policy energy"),
     GNT_OPTION_DOUBLE("round-seconds", gnti_spec, round_seconds, 360.0, 1e-6, 1e9,
                       "length of a round, of policies max-min and least-service"),
-    GNT_OPTION_DOUBLE("resize-gain", gnti_spec, resize_gain, 0.05, 0.0, 1.0,
+    GNT_OPTION_DOUBLE("resize-gain", gnti_spec, resize_gain, 0.05, 1e-6, 1.0,
                       "a group that runs moves only if that saves this share of what is left"),
     GNT_OPTION_DOUBLE("device-wait", gnti_spec, device_wait, 60.0, 0.0, 1e9,
                       "seconds that a group which fits no device that is left waits for one"),

@@ -43,6 +43,19 @@ json 'x["devices"][0]["peak_bytes"] <= x["devices"][0]["limit_bytes"]'
 run 4 ensemble plan spec.yaml g.h5 --devices "cpu:mem=4K"
 err_has "member m" "bytes" "the largest device has 4096"
 
+# what is foreseen on a virtual clock, whose speeds the plan measures, is what a run then takes
+clock='cpu:clock=virtual,speed=4;cpu:clock=virtual,speed=2;cpu:clock=virtual,speed=1'
+run 0 ensemble plan spec.yaml g.h5 --devices "$clock" --json
+cp out foreseen
+run 0 ensemble train spec.yaml g.h5 --devices "$clock" --run spec-run --json --quiet
+python3 - <<'END' || fail "the plan foresees another makespan"
+import json
+foreseen = json.load(open("foreseen"))["makespan_seconds"]
+taken = json.load(open("spec-run/report.json"))["run"]["manager"]["makespan_seconds"]
+print(f"foreseen {foreseen:.6f} s, taken {taken:.6f} s")
+exit(abs(foreseen / taken - 1) > 0.1)
+END
+
 # a graph that is cut: one member on two devices; the partition of another graph is refused
 printf 'model: "gcn:16, gcn"\ntrain: { epochs: 40 }\n' >one.yaml
 run 0 partition g.h5 --chunks 4 -o g.part.h5
