@@ -2,6 +2,8 @@
 /* A spec from file to members: read (spec_file.c), expand (spec_expand.c), check against the dataset (spec_check.c). */
 #include "ensemble/spec_state.h"
 
+#include "ensemble/method.h"
+
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/sha256.h"
@@ -48,6 +50,7 @@ gnt_status gnti_spec_parse(gnt_context *ctx, const char *text, size_t length, co
     GNT_TRY(gnti_spec_draft_read(&draft));
     GNT_TRY(gnti_spec_expand(&draft));
     GNT_TRY(gnti_spec_check(&draft, data));
+    GNT_TRY(gnti_method_shape(spec));
     *out = spec;
     spec = NULL;
 done:

@@ -52,8 +52,9 @@ typedef struct gnti_spec {
     uint64_t seed;
     int32_t method, combine, policy, soup; /* gnti_method, gnti_combine, gnti_policy; 0 uniform, 1 greedy */
     bool temperature;
-    int64_t select_rounds, snapshots, swa_from, retries;
-    double edde_share, edde_weight, resize_gain, energy_budget, round_seconds, device_wait;
+    int64_t select_rounds, snapshots, swa_from, swa_cycle, retries;
+    double edde_share, edde_weight, edde_epochs, swap_target, swap_share;
+    double resize_gain, energy_budget, round_seconds, device_wait;
     gnti_spec_member *members; /* (num_members) */
     int32_t num_members;
 } gnti_spec;

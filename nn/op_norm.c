@@ -6,7 +6,7 @@
 #include "nn/parts.h"
 #include "nn/tape.h"
 
-static const float running_momentum = 0.1f, norm_eps = 1e-5f;
+static const float norm_eps = 1e-5f;
 
 static gnt_var record(gnt_tape *t, const char *name, gnt_norm_kind kind, gnt_var h, const gnt_var *params,
                       int count)
@@ -165,7 +165,7 @@ gnt_status gnti_lower_norm(gnti_lowering *lo, const gnti_node *n)
                                   .beta = gnti_lower_view(lo, n->in[2]),
                                   .mean = gnti_lower_view(lo, n->out[1]),
                                   .rstd = gnti_lower_view(lo, n->out[2]),
-                                  .momentum = running_momentum,
+                                  .momentum = GNTI_NORM_MOMENTUM,
                                   .eps = norm_eps,
                                   .row_tree = &in->tree };
     if (n->running_mean != 0) {

@@ -40,6 +40,12 @@ done:
     return st;
 }
 
+gnt_status gnti_params_list(const gnt_model *model, gnti_param_info **out, int32_t *num, int64_t *num_floats)
+{
+    *num = model->num_params;
+    return gnti_params_layout(model, 1, out, num_floats);
+}
+
 static gnt_status alloc_block(gnti_params *p, int block)
 {
     return gnti_buffer_alloc(p->dev, (size_t)gnti_max_i64(p->num_floats, 1) * sizeof(float),

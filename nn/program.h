@@ -30,6 +30,9 @@ gnt_label_kind gnti_model_label_kind(const gnt_model *model);
  * or a key of the text says it. */
 gnt_hyper gnti_model_dropout(const gnt_model *model, int32_t layer);
 
+/* How much of a running statistic a training step renews (PyTorch's default). */
+#define GNTI_NORM_MOMENTUM 0.1f
+
 /* ---- parameters: one device block for weights, one each for gradients and moments -------------------------- */
 typedef enum gnti_param_kind {
     GNTI_PARAM_WEIGHT,
@@ -58,6 +61,8 @@ int32_t gnti_params_count(const gnti_params *params);
 const gnti_param_info *gnti_params_info(const gnti_params *params, int32_t index);
 int64_t gnti_params_num_floats(const gnti_params *params); /* of one block, all members */
 enum { GNTI_BLOCK_WEIGHTS, GNTI_BLOCK_GRADS, GNTI_BLOCK_MOMENT1, GNTI_BLOCK_MOMENT2, GNTI_BLOCK_BEST };
+/* Without a device: name, layer, kind and shape of each, as one member has them (infos to be freed). */
+gnt_status gnti_params_list(const gnt_model *model, gnti_param_info **out, int32_t *num, int64_t *num_floats);
 /* Whole blocks, for checkpoints; BEST is a copy kept per member. Only for live = 1 members keep_best copies. */
 gnt_status gnti_params_read(const gnti_params *params, int block, float *out);
 gnt_status gnti_params_write(gnti_params *params, int block, const float *in);

@@ -171,6 +171,8 @@ static gnt_status gather_labels(const gnti_source_data *data, const int64_t *nod
     }
     if (data->target != NULL)
         GNT_TRY(gather_dense(data->target, data->num_classes, nodes, num_nodes, &rows->target));
+    if (data->apart != NULL)
+        GNT_TRY(gather_dense(data->apart, data->num_classes, nodes, num_nodes, &rows->apart));
     GNT_TRY(gather_dense(data->weight, 1, nodes, num_nodes, &rows->weight));
     GNT_TRY(gather_members(data, nodes, num_nodes, rows));
 done:
@@ -226,6 +228,7 @@ void gnti_source_rows_free(gnti_source_rows *rows)
     gnti_free(rows->labels);
     gnti_free(rows->target);
     gnti_free(rows->weight);
+    gnti_free(rows->apart);
     gnti_free(rows->member_weight);
     gnti_free(rows->member_sums);
     memset(rows, 0, sizeof *rows);
@@ -238,6 +241,7 @@ gnti_source_batch gnti_source_rows_batch(const gnti_source_rows *rows)
                   .x = &rows->x,
                   .labels = rows->labels,
                   .target = rows->target,
+                  .apart = rows->apart,
                   .weight = rows->member_weight != NULL ? rows->member_weight : rows->weight },
         .num_rows = rows->num_rows,
         .weight_sum = rows->weight_sum,

@@ -28,6 +28,8 @@ typedef struct gnti_source_data {
     const float *
         member_weight; /* (num_members, N) loss weights of each member, 0 where weight is; NULL: weight is all members' */
     int32_t num_members;  /* with member_weight */
+    const float *apart;   /* (N, num_classes) that the loss stays apart from, or NULL */
+    uint64_t order_seed;  /* of which chunks make a batch, 0: the same for everybody */
     const int64_t *nodes; /* ascending: training sees only their induced subgraph (inductive); NULL: all */
     int64_t num_nodes;
     const int64_t
@@ -65,6 +67,7 @@ typedef struct gnti_source_part_data {
     const float *weight;          /* (num_own) loss weights, 0: not in the loss */
     const float *member_weight;   /* (num_members, num_own) as in gnti_source_data */
     int32_t num_members;
+    const float *apart; /* (num_own, num_classes) as in gnti_source_data */
     int32_t num_adjs;
     gnti_comm *comm;
 } gnti_source_part_data;

@@ -28,7 +28,7 @@ typedef struct gnti_source_rows {
     const gnti_operator **adj; /* (num_adjs), all op */
     gnti_features x;           /* owned */
     int32_t *labels;
-    float *target, *weight;
+    float *target, *weight, *apart;
     float *member_weight; /* (num_members, num_rows) or NULL */
     double *member_sums;  /* (num_members) or NULL */
     int64_t num_rows;

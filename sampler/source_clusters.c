@@ -4,7 +4,7 @@
  * Nodes sorted by (64-bit draw of the node, id) are cut into K runs whose sizes differ by at most one: the
  * chunks, fixed for all epochs. An epoch sorts the chunks by (64-bit draw of epoch and chunk, chunk) and
  * takes q of them a batch; the last batch may have fewer. Draws are keyed by zero, not by the run's seed
- * (sampler/source.h says why).
+ * (sampler/source.h says why), unless an order of one's own is asked for.
  *
  * All that a batch needs comes from a pool: epochs after the first ask for no memory.
  */
@@ -45,11 +45,11 @@ static int compare_drawn(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static drawn draw(uint32_t ordinal, uint32_t step, int64_t id)
+static drawn draw(const cluster_source *c, uint32_t ordinal, uint32_t step, int64_t id)
 {
     uint32_t w[4];
 
-    gnti_draw_quad(gnti_seed_key(0), GNTI_DRAW_PERMUTE, ordinal, step, id, 0, w);
+    gnti_draw_quad(gnti_seed_key(c->head.data.order_seed), GNTI_DRAW_PERMUTE, ordinal, step, id, 0, w);
     return (drawn){ (uint64_t)w[0] << 32 | w[1], id };
 }
 
@@ -94,7 +94,7 @@ static void clusters_begin(gnti_source *s)
     cluster_source *c = (cluster_source *)s;
 
     for (int64_t k = 0; k < c->clusters; k++)
-        c->order[k] = draw(ORDINAL_CHUNKS, (uint32_t)s->epoch, k);
+        c->order[k] = draw(c, ORDINAL_CHUNKS, (uint32_t)s->epoch, k);
     heap_sort(c->order, c->clusters);
 }
 
@@ -207,7 +207,7 @@ static gnt_status cut_chunks(cluster_source *c, const gnti_source_data *data)
 
     GNT_TRY(gnti_alloc_array(&shuffled, c->num_nodes));
     for (int64_t i = 0; i < c->num_nodes; i++)
-        shuffled[i] = draw(ORDINAL_NODES, 0, data->nodes != NULL ? data->nodes[i] : i);
+        shuffled[i] = draw(c, ORDINAL_NODES, 0, data->nodes != NULL ? data->nodes[i] : i);
     heap_sort(shuffled, c->num_nodes);
     for (int64_t v = 0; v < data->graph->num_rows; v++)
         c->chunk_of[v] = -1;

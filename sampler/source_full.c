@@ -63,6 +63,7 @@ static gnt_status make_whole(full_source *f, const gnti_source_data *data)
                   .x = data->x,
                   .labels = data->labels,
                   .target = data->target,
+                  .apart = data->apart,
                   .weight = data->member_weight != NULL ? data->member_weight : data->weight },
         .num_rows = data->graph->num_rows,
         .weight_sum = gnti_source_weight_sum(data->weight, data->graph->num_rows),

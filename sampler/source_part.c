@@ -108,6 +108,7 @@ static gnt_status fill_batch(const gnti_source_part_data *data, const gnti_part 
             .bind = { .x = p->head.data.x,
                       .labels = local->y.class_of,
                       .target = local->y.rows,
+                      .apart = data->apart,
                       .weight = data->member_weight != NULL ? data->member_weight : data->weight },
             .num_rows = local->num_own,
         };
@@ -134,6 +135,7 @@ gnt_status gnti_source_create_part(const gnti_source_part_data *data, gnti_sourc
     made->data = (gnti_source_data){ .x = data->x != NULL ? data->x : &local->x,
                                      .labels = local->y.class_of,
                                      .target = local->y.rows,
+                                     .apart = data->apart,
                                      .num_classes = local->y.num_classes,
                                      .weight = data->weight,
                                      .member_weight = data->member_weight,

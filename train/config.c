@@ -32,7 +32,7 @@ const gnt_option gnti_trainer_table[] = {
     GNT_OPTION_LIST(
         "weight-decay", CONFIG, weight_decay, NULL,
         "rules [layer[:kind]:]value; layers from 1, kinds weight, bias, norm; adamw: 0.01 when not given"),
-    GNT_OPTION_WORD("schedule", CONFIG, schedule, 0, "constant|step|cosine|warmup-cosine|plateau",
+    GNT_OPTION_WORD("schedule", CONFIG, schedule, 0, "constant|step|cosine|warmup-cosine|plateau|cycles",
                     "how the learning rate changes"),
     GNT_OPTION_INT("schedule-epochs", CONFIG, schedule_epochs, 0, 0, BIG,
                    "step: epochs between drops; cosine: length (0: all); plateau: patience"),
@@ -52,6 +52,8 @@ const gnt_option gnti_trainer_table[] = {
                     "full batch, or batches of random chunks of nodes"),
     GNT_OPTION_INT("clusters", CONFIG, clusters, 0, 0, 1 << 30, "chunks of nodes, of source clusters"),
     GNT_OPTION_INT("clusters-per-batch", CONFIG, clusters_per_batch, 1, 1, 1 << 30, "of source clusters"),
+    GNT_OPTION_INT("order-seed", CONFIG, order_seed, 0, 0, (int64_t)1 << 53,
+                   "of which chunks make a batch, of source clusters; 0: the same for all seeds"),
     GNT_OPTION_GROUP("Stop and best weights"),
     GNT_OPTION_INT("patience", CONFIG, patience, 0, 0, BIG,
                    "epochs without a better validation value, 0: off"),
@@ -199,10 +201,13 @@ static gnt_status check_pairs(const gnt_trainer_config *c)
                           "schedule warmup-cosine"));
     GNT_TRY(refuse_unused(c, "clusters", clusters, "source clusters"));
     GNT_TRY(refuse_unused(c, "clusters-per-batch", clusters, "source clusters"));
+    GNT_TRY(refuse_unused(c, "order-seed", clusters, "source clusters"));
     GNT_CHECK(!c->nesterov || c->momentum > 0.0, GNT_ERR_USAGE, "nesterov needs a momentum above 0");
-    GNT_CHECK(!drops || c->schedule_epochs > 0, GNT_ERR_USAGE,
+    GNT_CHECK((!drops && c->schedule != GNTI_SCHEDULE_CYCLES) || c->schedule_epochs > 0, GNT_ERR_USAGE,
               "schedule %s needs schedule-epochs of at least 1",
-              c->schedule == GNTI_SCHEDULE_STEP ? "step" : "plateau");
+              c->schedule == GNTI_SCHEDULE_STEP     ? "step"
+              : c->schedule == GNTI_SCHEDULE_CYCLES ? "cycles"
+                                                    : "plateau");
     GNT_CHECK(!clusters || c->clusters >= c->clusters_per_batch, GNT_ERR_USAGE,
               "source clusters needs clusters (now %lld) of at least clusters-per-batch (%lld)",
               (long long)c->clusters, (long long)c->clusters_per_batch);

@@ -15,7 +15,8 @@ typedef enum gnti_schedule_kind {
     GNTI_SCHEDULE_STEP,
     GNTI_SCHEDULE_COSINE,
     GNTI_SCHEDULE_WARMUP_COSINE,
-    GNTI_SCHEDULE_PLATEAU
+    GNTI_SCHEDULE_PLATEAU,
+    GNTI_SCHEDULE_CYCLES
 } gnti_schedule_kind;
 typedef enum gnti_loss_word {
     GNTI_LOSS_AUTO,

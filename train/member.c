@@ -84,7 +84,13 @@ static gnt_status set_member(const gnt_trainer *tr, const gnti_member_options *o
     GNT_TRY(check_rate(o->input_dropout, model.input_dropout, "input dropout"));
     own->dropout = o->dropout;
     own->input_dropout = o->input_dropout;
-    GNT_CHECK(o->apart == NULL, GNT_ERR_UNSUPPORTED, "a loss apart from other predictions is not built");
+    own->apart_gain = o->apart_gain;
+    GNT_CHECK(o->apart == NULL || tr->loss_kind == GNT_LOSS_SOFTMAX, GNT_ERR_USAGE,
+              "only a softmax loss can stay apart from other predictions");
+    GNT_CHECK(o->apart == NULL || (isfinite(o->apart_gain) && o->apart_gain >= 0.0), GNT_ERR_USAGE,
+              "the share of staying apart is %g, needed is a number of at least 0", o->apart_gain);
+    GNT_CHECK(own == tr->own || o->apart == tr->apart, GNT_ERR_UNSUPPORTED,
+              "members of one trainer stay apart from the same predictions, or none does");
     GNT_TRY(copy_weight(tr, o->weight, own));
 done:
     return st;
@@ -149,6 +155,8 @@ gnt_status gnti_trainer_set_members(gnt_trainer *tr, const gnti_member_options *
             one = members[m];
         else
             gnti_member_options_init(tr->model, &tr->config, m, &one);
+        if (m == 0)
+            tr->apart = one.apart;
         GNT_TRY(set_member(tr, &one, &tr->own[m]));
         GNT_TRY(set_rules(tr, &tr->own[m], &tr->num_rules));
         tr->seeds[m] = one.seed;
@@ -259,4 +267,9 @@ gnti_member_phase gnti_trainer_member_phase(const gnt_trainer *tr, int32_t membe
 const char *gnti_trainer_member_failure(const gnt_trainer *tr, int32_t member)
 {
     return tr->own[member].failure;
+}
+
+const gnti_member *gnti_trainer_member_progress(const gnt_trainer *tr, int32_t member)
+{
+    return &tr->members[member];
 }

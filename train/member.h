@@ -72,6 +72,12 @@ gnti_member_phase gnti_trainer_member_phase(const gnt_trainer *tr, int32_t membe
 const char *gnti_trainer_member_failure(const gnt_trainer *tr,
                                         int32_t member); /* text of the failure, or NULL */
 
+const gnti_member *gnti_trainer_member_progress(const gnt_trainer *tr, int32_t member); /* lent */
+
+/* norm_refresh.c: running statistics of all members' present weights become those of one forward over the training graph, without
+ * dropout; weights, moments, best weights stay. Source full only. */
+gnt_status gnti_trainer_refresh_norms(gnt_trainer *tr);
+
 /* (N, num_classes) logits of a member by its best weights (or, best false, the present ones), by node of the dataset. Every rank of
  * the job takes part; only the root's array is filled. */
 gnt_status gnti_trainer_member_logits(gnt_trainer *tr, int32_t member, bool best, float *logits);

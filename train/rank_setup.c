@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 #include "dist/part_load.h"
 
 enum { TRACE_EVENTS = 1 << 15 }; /* of a rank */
@@ -31,14 +32,15 @@ done:
     return st;
 }
 
-static gnt_status make_member_weights(const gnt_trainer *tr, gnti_rank *rank)
+/* What a rank's own rows have of arrays by node of the dataset: members' loss weights, predictions to stay apart from. */
+static gnt_status make_member_rows(const gnt_trainer *tr, gnti_rank *rank)
 {
     gnt_status st = GNT_OK;
     const gnti_local_data *d = rank->rows;
-    const int64_t *origin = NULL;
+    const int64_t *origin = NULL, classes = tr->data->y.num_classes;
     int64_t *row_of = NULL, *rows = NULL;
 
-    if (!gnti_trainer_has_member_weights(tr))
+    if (!gnti_trainer_has_member_weights(tr) && tr->apart == NULL)
         return GNT_OK;
     GNT_TRY(gnti_dataset_get_origin(tr->data, &origin));
     if (origin != NULL)
@@ -48,6 +50,10 @@ static gnt_status make_member_weights(const gnt_trainer *tr, gnti_rank *rank)
         rows[r] = row_of != NULL ? row_of[d->part->ids[r]] : d->part->ids[r];
     GNT_TRY(gnti_trainer_make_member_weights(tr, rank->comm, rank->weight, rows, d->num_own,
                                              &rank->member_weight));
+    if (tr->apart != NULL)
+        GNT_TRY(gnti_alloc_array(&rank->apart, d->num_own * classes + 1));
+    for (int64_t r = 0; tr->apart != NULL && r < d->num_own; r++)
+        memcpy(rank->apart + r * classes, tr->apart + rows[r] * classes, (size_t)classes * sizeof(float));
 done:
     gnti_free(row_of);
     gnti_free(rows);
@@ -87,7 +93,7 @@ static gnt_status make_weights(gnt_trainer *tr, gnti_rank *rank)
         d->split_name != NULL ? d->split_name : "", (long long)d->num_split[GNTI_TRAIN]);
     if (rank == tr->lead)
         tr->prepared.num_train = all;
-    GNT_TRY(make_member_weights(tr, rank));
+    GNT_TRY(make_member_rows(tr, rank));
 done:
     gnti_free(counts);
     gnti_free(by_class);
@@ -163,6 +169,7 @@ static gnt_status make_part_source(const gnt_trainer *tr, gnti_rank *rank)
                                          .weight = rank->weight,
                                          .member_weight = rank->member_weight,
                                          .num_members = tr->num_members,
+                                         .apart = rank->apart,
                                          .num_adjs = gnt_model_num_layers(tr->model),
                                          .comm = rank->comm };
 
@@ -182,6 +189,8 @@ static gnt_status make_source(const gnt_trainer *tr, gnti_rank *rank)
                               .weight = tr->prepared.weight,
                               .member_weight = tr->member_weight,
                               .num_members = tr->num_members,
+                              .apart = tr->apart,
+                              .order_seed = (uint64_t)tr->config.order_seed,
                               .nodes = split->inductive ? split->nodes[GNTI_TRAIN] : NULL,
                               .num_nodes = split->num_nodes[GNTI_TRAIN],
                               .num_adjs = gnt_model_num_layers(tr->model) };

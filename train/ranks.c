@@ -153,6 +153,7 @@ static void free_rank(gnti_rank *r)
     gnti_local_data_free(&r->rows);
     gnti_free(r->weight);
     gnti_free(r->member_weight);
+    gnti_free(r->apart);
     gnti_sync_free(&r->sync);
     gnti_rank_leave_group(r);
     gnti_comm_free(&r->comm);

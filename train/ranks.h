@@ -28,6 +28,7 @@ typedef struct gnti_rank {
     gnti_local_data *rows;        /* own rows and the part of the graph; NULL: the whole graph */
     gnti_model_features features; /* own rows as the model sees them; with rows */
     float *weight;                /* (own rows) loss weights; with rows */
+    float *apart;                 /* (own rows, C) of the trainer's; NULL: none */
     float *member_weight;         /* (M, own rows) the members'; NULL: weight is all members' */
     gnti_dist_config dist;        /* with rows */
     gnti_trace *trace;            /* of its program, NULL: none */
@@ -35,7 +36,7 @@ typedef struct gnti_rank {
     gnti_params *params;
     gnti_program *program;
     gnti_evaluator *evaluator;
-    gnt_hyper lr, corr1, corr2, clip, loss_norm;
+    gnt_hyper lr, corr1, corr2, clip, loss_norm, apart_gain; /* apart_gain: id 0 without */
     double span;        /* of the newest epoch on the virtual clock, waits included; NaN: wall time */
     bool bound;         /* the program has its first batch */
     double *stats;      /* (M, 4) of one step, of the whole job */

@@ -4,6 +4,7 @@
  *   cosine         lr (1 + cos(pi e / s)) / 2, 0 behind s            (Loshchilov, Hutter, ICLR 2017, one
  * cycle) warmup-cosine  lr (e + 1) / w for e < w, then cosine over the s - w epochs left plateau        lr
  * f^(drops); a drop after s epochs without a better validation value, then the count starts anew
+ *   cycles         lr (1 + cos(pi (e mod s) / s)) / 2                (Huang et al., ICLR 2017): up again after each s epochs
  */
 #include "train/schedule.h"
 
@@ -39,6 +40,9 @@ double gnti_schedule_lr(const gnt_trainer_config *config, const gnti_member *mem
         return config->lr * cosine(e, length);
     case GNTI_SCHEDULE_WARMUP_COSINE:
         return config->lr * (e < warm ? (e + 1.0) / warm : cosine(e - warm, length - warm));
+    case GNTI_SCHEDULE_CYCLES:
+        return config->lr *
+               cosine((double)(epoch % config->schedule_epochs), (double)config->schedule_epochs);
     case GNTI_SCHEDULE_PLATEAU:
         return config->lr * member->plateau_scale;
     case GNTI_SCHEDULE_CONSTANT:

@@ -21,6 +21,7 @@ static void find_hypers(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t)
     rank->corr1 = gnti_tape_hyper(t, "corr1", 1.0);
     rank->corr2 = gnti_tape_hyper(t, "corr2", 1.0);
     rank->loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0);
+    rank->apart_gain = tr->apart != NULL ? gnti_tape_hyper(t, "apart", 0.0) : (gnt_hyper){ 0 };
     rank->clip = c->clip > 0.0 ? gnti_tape_hyper(t, "clip", c->clip) : (gnt_hyper){ 0 };
     for (int32_t i = 0; i < tr->num_rules; i++) {
         snprintf(name, sizeof name, "decay.%d", (int)i);
@@ -37,7 +38,8 @@ static void record(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t)
     const gnt_trainer_config *c = &tr->config;
     const bool sgd = c->optimizer == GNTI_TRAIN_SGD;
     const gnti_loss_config loss_config = { .kind = tr->loss_kind,
-                                           .weight_per_member = gnti_trainer_has_member_weights(tr) };
+                                           .weight_per_member = gnti_trainer_has_member_weights(tr),
+                                           .apart = tr->apart != NULL };
     const gnti_update_config update = { .kind = gnti_config_optimizer(c),
                                         .nesterov = c->nesterov,
                                         .clip = c->clip > 0.0,
@@ -55,11 +57,13 @@ static void record(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t)
     find_hypers(tr, rank, t);
 }
 
-/* Hypers of a member that no step changes. */
-static gnt_status set_fixed_hypers(const gnt_trainer *tr, gnti_rank *rank, int32_t m)
+gnt_status gnti_rank_set_fixed_hypers(const gnt_trainer *tr, gnti_rank *rank, int32_t m)
 {
     gnt_status st = GNT_OK;
     const gnti_own *own = &tr->own[m];
+
+    if (rank->apart_gain.id != 0)
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->apart_gain, m, (float)own->apart_gain));
 
     if (rank->clip.id != 0)
         GNT_TRY(gnti_program_set_hyper(rank->program, rank->clip, m, (float)tr->config.clip));
@@ -92,7 +96,7 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
     GNT_TRY(gnti_plan_program(t, tr->model, &plan, rank->device, rank->params, &rank->program));
     gnti_program_set_clock(rank->program, rank->clock);
     for (int32_t m = 0; m < tr->num_members; m++)
-        GNT_TRY(set_fixed_hypers(tr, rank, m));
+        GNT_TRY(gnti_rank_set_fixed_hypers(tr, rank, m));
 done:
     gnti_tape_free(&t);
     return st;

@@ -30,7 +30,7 @@ typedef struct gnti_epoch_sums {
 /* What a member has of its own; its seed is in gnt_trainer.seeds too, where programs read it. */
 typedef struct gnti_own {
     gnt_trainer_config config; /* the trainer's, as a lone run of the member would have it */
-    double dropout, input_dropout;
+    double dropout, input_dropout, apart_gain;
     float *weight;          /* (N) owned; NULL: 1 */
     char weight_sha256[65]; /* of weight; "" without */
     gnti_decay_rule *rules; /* (num_rules of the trainer) */
@@ -56,9 +56,10 @@ struct gnt_trainer {
     gnti_metric metric;
     gnt_loss_kind loss_kind;
     int32_t num_members;
-    gnti_own *own;     /* (M) */
-    int32_t num_rules; /* of weight decay, of each member */
-    bool isolates;     /* a member that diverges ends alone, when there are others */
+    gnti_own *own;      /* (M) */
+    const float *apart; /* (N, C) that all members' losses stay apart from, lent; NULL: none */
+    int32_t num_rules;  /* of weight decay, of each member */
+    bool isolates;      /* a member that diverges ends alone, when there are others */
     float *
         member_weight; /* (M, N) loss weights; NULL: all members have those of prepared, or ranks have their own rows' */
     uint32_t disabled_passes;
@@ -109,6 +110,8 @@ gnt_status gnti_trainer_create_from(gnt_model *model, const gnt_dataset *data,
 
 /* step.c: of one rank, on its thread */
 gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank);
+/* Hypers of a member that no step changes. */
+gnt_status gnti_rank_set_fixed_hypers(const gnt_trainer *tr, gnti_rank *rank, int32_t m);
 gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step);
 
 /* rank_setup.c: devices, communicators, parts, sources, parameters and programs of all ranks */
