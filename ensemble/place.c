@@ -79,7 +79,7 @@ gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan)
     static gnt_status (*const policy[GNTI_NUM_POLICIES])(gnti_placing *) = {
         [GNTI_POLICY_MAKESPAN] = gnti_place_makespan, [GNTI_POLICY_FIRST_COME] = gnti_place_first_come,
         [GNTI_POLICY_SHORTEST] = gnti_place_shortest, [GNTI_POLICY_MAX_MIN] = gnti_place_max_min,
-        [GNTI_POLICY_ENERGY] = gnti_place_first_come, [GNTI_POLICY_LEAST_SERVICE] = gnti_place_least_service,
+        [GNTI_POLICY_ENERGY] = gnti_place_energy,     [GNTI_POLICY_LEAST_SERVICE] = gnti_place_least_service,
     };
 
     *plan = (gnti_place_plan){ 0 };

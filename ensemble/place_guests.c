@@ -184,6 +184,9 @@ gnt_status gnti_placing_guests(gnti_placing *s)
     GNT_TRY(gnti_alloc_array(&r.item, s->num_present));
     GNT_TRY(gnti_alloc_array(&r.num, s->num_classes));
     GNT_TRY(gnti_alloc_array(&r.next, s->in->num_tasks));
+    if (s->in->policy == GNTI_POLICY_ENERGY &&
+        s->in->watts > 0.0) /* guests would draw more than was counted */
+        goto done;
     if (collect_rooms(&r) > 0) {
         num = gnti_placing_line(s);
         gnti_place_heapify(s->order, num, s->key);

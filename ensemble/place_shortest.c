@@ -14,7 +14,6 @@
 #include <math.h>
 
 #define MOST_POWER 0.95
-#define PUSH       2.0
 
 /* The exponent of its speed-up at the most devices that it may have, 0: it has one at most. */
 static double power_of(const gnti_placing *s, int32_t task)
@@ -25,11 +24,6 @@ static double power_of(const gnti_placing *s, int32_t task)
     if (k < 2)
         return 0.0;
     return fmin(MOST_POWER, fmax(0.0, log(gnti_gang_speed(t, k, 1.0, k)) / log(k)));
-}
-
-static double remaining(const gnti_placing *s, int32_t task)
-{
-    return s->best[task] * s->need[task];
 }
 
 /* 1 / (1 - p) for the mean exponent of the line. */
@@ -59,42 +53,6 @@ static int32_t share_of(const gnti_placing *s, int32_t task, int32_t n, int32_t 
     return (int32_t)fmax(s->need[task], most);
 }
 
-/* Waiting tasks, shortest first, each take the place of the running one that has most left, if that has PUSH times as much. */
-static gnt_status push(gnti_placing *s, bool *leaves)
-{
-    gnt_status st = GNT_OK;
-    double *running = NULL;
-    int32_t *item = NULL, *waits = NULL, num = 0, lining = 0;
-
-    GNT_TRY(gnti_alloc_array(&running, s->in->num_tasks));
-    GNT_TRY(gnti_alloc_array(&item, s->in->num_tasks));
-    GNT_TRY(gnti_alloc_array(&waits, s->in->num_tasks));
-    for (int32_t t = 0; t < s->in->num_tasks; t++) {
-        leaves[t] = false;
-        running[t] = -remaining(s, t);
-        if (s->width[t] > 0 && !s->in->tasks[t].foreground)
-            item[num++] = t;
-        else if (s->width[t] == 0 && s->need[t] > 0)
-            waits[lining++] = t;
-    }
-    gnti_place_heapify(item, num, running);
-    gnti_place_heapify(waits, lining, s->key);
-    for (int32_t idle = gnti_placing_num_idle(s); num > 0 && lining > 0; lining--) {
-        const int32_t in = gnti_place_pop(waits, lining, s->key);
-
-        if (idle-- > 0)
-            continue;
-        if (-running[item[0]] <= PUSH * remaining(s, in))
-            break;
-        leaves[gnti_place_pop(item, num--, running)] = true;
-    }
-done:
-    gnti_free(running);
-    gnti_free(item);
-    gnti_free(waits);
-    return st;
-}
-
 /* The most devices that each may grow to. */
 static gnt_status limit(gnti_placing *s)
 {
@@ -122,14 +80,18 @@ gnt_status gnti_place_shortest(gnti_placing *s)
 {
     gnt_status st = GNT_OK;
     bool *leaves = NULL;
+    double *cost = NULL;
     int32_t num;
 
     GNT_TRY(gnti_alloc_array(&leaves, s->in->num_tasks));
-    for (int32_t t = 0; t < s->in->num_tasks; t++)
-        gnti_placing_rank(s, t, remaining(s, t));
+    GNT_TRY(gnti_alloc_array(&cost, s->in->num_tasks));
+    for (int32_t t = 0; t < s->in->num_tasks; t++) {
+        cost[t] = s->best[t] * s->need[t];
+        gnti_placing_rank(s, t, cost[t]);
+    }
     gnti_placing_keep_all(s, NULL);
     gnti_placing_shrink(s);
-    GNT_TRY(push(s, leaves));
+    GNT_TRY(gnti_placing_push(s, cost, gnti_placing_num_idle(s), leaves));
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         if (leaves[t])
             gnti_placing_drop(s, t);
@@ -142,5 +104,6 @@ gnt_status gnti_place_shortest(gnti_placing *s)
     }
 done:
     gnti_free(leaves);
+    gnti_free(cost);
     return st;
 }

@@ -108,6 +108,9 @@ gnt_status gnti_placing_list(gnti_placing *s, int32_t num, bool whole);
 gnt_status gnti_placing_search(gnti_placing *s, int32_t num);
 /* Seconds that a task takes on one device, with the move there; INFINITY: not there. */
 double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device);
+/* Waiting tasks, those of the least cost first, find `idle` places free and then push out running ones of at least twice the cost, the most first:
+ * leaves (num_tasks) says whom. */
+gnt_status gnti_placing_push(gnti_placing *s, const double *cost, int32_t idle, bool *leaves);
 /* Idle devices run tasks that are queued for others until their turn comes, those first that have the least key. */
 gnt_status gnti_placing_borrow(gnti_placing *s);
 /* Idle devices join running tasks, or running tasks move to them: the one with the least key[task] first. With by_finish the
