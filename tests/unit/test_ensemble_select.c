@@ -137,6 +137,43 @@ static void greedy_is_what_the_slow_one_chooses(void **state)
     assert_true(several > 10); /* the cases are not all won by one member alone */
 }
 
+/* Labels and outputs: the loss after each round is that of the mean of what was taken so far, and no other member would have left less. */
+static void rounds_leave_the_loss_of_their_mean(void **state)
+{
+    (void)state;
+    static const gnt_label_kind kinds[] = { GNT_LABELS_MULTI, GNT_LABELS_REGRESSION };
+    static const gnti_metric metrics[] = { GNTI_METRIC_MICRO_F1, GNTI_METRIC_MSE };
+    enum { ROWS = 60, CELLS = 3 * ROWS };
+
+    for (int kind = 0; kind < 2; kind++) {
+        panel_case p = { 0 };
+        gnti_selection s = { 0 };
+        double weight[4], sum[CELLS] = { 0 };
+        float mean[CELLS];
+
+        make_panel(&p, kinds[kind], ROWS, 3, (const double[]){ 1.5, 1.2, 1.4, 1.3 }, 4, 13);
+        gnt_assert_ok(
+            gnti_select_greedy(&p.panel, metrics[kind], (const float *const *)p.values, 4, 8, weight, &s));
+        for (int k = 0; k < 8; k++) {
+            for (int m = 0; m < 4; m++) {
+                for (int i = 0; i < CELLS; i++)
+                    mean[i] = (float)((sum[i] + (double)p.values[m][i]) / (k + 1));
+                const double quality = gnti_panel_metric(&p.panel, metrics[kind], mean);
+                const double loss = kind == 0 ? 1.0 - quality : quality;
+
+                assert_true(s.loss[k] <= loss + 1e-6);
+                if (m == s.chosen[k])
+                    assert_true(fabs(s.loss[k] - loss) < 1e-7);
+            }
+            for (int i = 0; i < CELLS; i++)
+                sum[i] += (double)p.values[s.chosen[k]][i];
+        }
+        assert_true(s.used > 1); /* noise of four members averages out */
+        gnti_selection_free(&s);
+        free_panel(&p);
+    }
+}
+
 /* Of every multiset of at most 4 of 4 members, none of which the greedy one begins with is better in its first round. */
 static void first_round_is_the_best_member(void **state)
 {
@@ -225,6 +262,35 @@ static void quality_weighs_what_is_better_than_guessing(void **state)
                          &guess);
     assert_true(fabs(weight[0] - 1.0 / 3.0) < 1e-12 && fabs(weight[2] - 1.0 / 3.0) < 1e-12);
     free_panel(&p);
+}
+
+/* The metric of probabilities is that of the logits they come from. */
+static void metrics_of_probabilities_are_those_of_logits(void **state)
+{
+    (void)state;
+    static const gnt_label_kind kinds[] = { GNT_LABELS_CLASS, GNT_LABELS_MULTI };
+
+    for (int kind = 0; kind < 2; kind++) {
+        for (int metric = GNTI_METRIC_ACCURACY; metric <= GNTI_METRIC_AP; metric++) {
+            panel_case p = { 0 };
+            float logits[300];
+
+            make_panel(&p, kinds[kind], 100, 3, (const double[]){ 0.7 }, 1, 17);
+            gnti_panel_logits(&p.panel, p.values[0], logits);
+            const gnti_scored scored = { .logits = logits,
+                                         .num_classes = 3,
+                                         .kind = kinds[kind],
+                                         .class_of = p.panel.class_of,
+                                         .target = p.panel.target,
+                                         .rows = p.panel.rows,
+                                         .num_rows = 100 };
+            const double want = gnti_metric_compute((gnti_metric)metric, &scored, p.panel.scratch);
+
+            assert_true(want > 0.3 && want < 0.99);
+            assert_true(fabs(gnti_panel_metric(&p.panel, (gnti_metric)metric, p.values[0]) - want) < 1e-6);
+            free_panel(&p);
+        }
+    }
 }
 
 /* ---- temperature ---- */
@@ -464,10 +530,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_is_what_the_slow_one_chooses),
+        cmocka_unit_test(rounds_leave_the_loss_of_their_mean),
         cmocka_unit_test(first_round_is_the_best_member),
         cmocka_unit_test(ties_go_by_their_rules),
         cmocka_unit_test(undefined_metric_is_told),
         cmocka_unit_test(quality_weighs_what_is_better_than_guessing),
+        cmocka_unit_test(metrics_of_probabilities_are_those_of_logits),
         cmocka_unit_test(temperature_is_the_best_of_a_fine_grid),
         cmocka_unit_test(slopes_are_those_of_differences),
         cmocka_unit_test(temperature_keeps_its_limits),
