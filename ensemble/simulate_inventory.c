@@ -19,7 +19,7 @@ static const gnt_option settings_table[] = {
     ROW(INT, "round", round_seconds, 360, 1, 1e9, "seconds of a round of max-min and least-service"),
     ROW(DOUBLE, "resize-gain", resize_gain, 0.05, 0.0, 1.0, "share of what is left that a move has to save"),
     ROW(DOUBLE, "watts", watts, 0.0, 0.0, 1e9, "budget of policy energy, 0: none"),
-    ROW(DOUBLE, "patience", patience, LONG_TIME, 0.0, LONG_TIME,
+    ROW(DOUBLE, "patience", patience, 604800.0, 0.0, LONG_TIME,
         "seconds until a task that fits nothing is given up"),
     ROW(DOUBLE, "noise", noise, 0.0, 0.0, 0.5, "relative deviation of an epoch's seconds"),
     ROW(WORD, "moves", moves, 0, "resize|restart", "how tasks change devices"),

@@ -91,7 +91,8 @@ typedef struct gnti_simulated {
     int32_t num_arrived;
     bool check;
     gnti_file_writer *log; /* NULL: none */
-    int64_t num_moments, num_events, num_actions;
+    int64_t num_events, num_actions;
+    int64_t fruitless; /* moments since an epoch ended or a task arrived */
     double error_sum, error_count; /* of predictions: |predicted / measured - 1| of epochs on one device */
     double lost_epochs;
 } gnti_simulated;

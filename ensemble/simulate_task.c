@@ -247,6 +247,7 @@ gnt_status gnti_simulated_arrive(gnti_simulated *s, int32_t task)
                          ? mean * gnti_draw_exponential(s->world->seed, GNTI_WORLD_TASK_FAILURE, task, 0)
                          : INFINITY;
     s->num_arrived++;
+    s->fruitless = 0;
     return gnti_simulated_send(
         s, (gnti_event){ .kind = GNTI_EVENT_TASK_ARRIVED, .task = task, .new_task = &terms });
 }
@@ -291,6 +292,7 @@ gnt_status gnti_simulated_epoch(gnti_simulated *s, int32_t task)
     t->done += 1.0;
     t->trained += 1.0;
     t->noise_sum += t->noise;
+    s->fruitless = 0;
     if (fmod(t->done, (double)s->world->settings.checkpoint_every) == 0.0)
         t->kept = t->done;
     note_error(s, task, seconds);
