@@ -13,10 +13,11 @@
 #include "base/json.h"
 #include "ensemble/fusion.h"
 #include "ensemble/manager.h"
+#include "ensemble/pool.h"
 #include "train/job.h"
 
 typedef struct gnti_foreseen_device {
-    char name[64];
+    char name[GNTI_POOL_NAME_BYTES];
     int32_t type;
     int64_t bytes; /* limit, 0: none */
     double speed;  /* by the probe; 1: the slowest */

@@ -3,32 +3,9 @@
 #include "ensemble/foresee.h"
 
 #include "base/alloc.h"
+#include "ensemble/pool.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-static bool is_alike(const gnti_device_spec *a, const gnti_device_spec *b)
-{
-    return strcmp(a->backend, b->backend) == 0 && a->speed == b->speed && a->spmm == b->spmm &&
-           a->gemm == b->gemm && a->flops == b->flops && a->bytes == b->bytes && a->threads == b->threads &&
-           a->virtual_clock == b->virtual_clock;
-}
-
-static gnt_status name_device(const gnti_device_spec *spec, int32_t number, gnti_foreseen_device *out)
-{
-    gnt_status st = GNT_OK;
-    const gnt_backend *backend = NULL;
-    int used;
-
-    GNT_TRY(gnti_backend_find(spec->backend, &backend));
-    used = spec->index >= 0 ? snprintf(out->name, sizeof out->name, "%s:%d", backend->name, (int)spec->index)
-                            : snprintf(out->name, sizeof out->name, "%s %d", backend->name, (int)number);
-    if (spec->speed != 1.0 && used > 0 && (size_t)used < sizeof out->name)
-        snprintf(out->name + used, sizeof out->name - (size_t)used, " (x%.3g)", spec->speed);
-done:
-    return st;
-}
 
 /* The rates of a device of a type that was not seen yet. */
 static gnt_status measure(const gnti_job *job, int32_t d, gnti_foreseen_device *out)
@@ -53,14 +30,14 @@ static gnt_status fill_device(gnti_foreseen_devices *o, int32_t d)
 
     device->type = -1;
     for (int32_t e = 0; e < d && device->type < 0; e++)
-        if (is_alike(&o->job.place.specs[e], spec))
+        if (gnti_pool_is_alike(&o->job.place.specs[e], spec))
             *device = o->list[e];
     if (device->type < 0) {
         GNT_TRY(measure(&o->job, d, device));
         device->type = o->num_types++;
     }
     device->bytes = (int64_t)spec->memory;
-    GNT_TRY(name_device(spec, d, device));
+    GNT_TRY(gnti_pool_name(spec, d, device->name));
 done:
     return st;
 }

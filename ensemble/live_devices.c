@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/team.h"
+#include "ensemble/pool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,20 +15,13 @@
 
 enum { MORE_TYPES = 8 };
 
-static bool is_alike(const gnti_device_spec *a, const gnti_device_spec *b)
-{
-    return strcmp(a->backend, b->backend) == 0 && a->speed == b->speed && a->spmm == b->spmm &&
-           a->gemm == b->gemm && a->flops == b->flops && a->bytes == b->bytes && a->threads == b->threads &&
-           a->virtual_clock == b->virtual_clock;
-}
-
 /* The type of an equal device, else the next one; beyond the room that there is, the last. */
 static int32_t type_of(const gnti_live *run, const gnti_device_spec *spec)
 {
     int32_t most = -1;
 
     for (int32_t d = 0; d < run->num_devices; d++) {
-        if (is_alike(&run->specs[d], spec))
+        if (gnti_pool_is_alike(&run->specs[d], spec))
             return run->devices[d].type;
         most = run->devices[d].type > most ? run->devices[d].type : most;
     }
@@ -59,16 +53,6 @@ done:
     return st;
 }
 
-static void name_device(const gnti_device_spec *spec, int32_t number, gnti_live_device *out)
-{
-    int used = spec->index >= 0
-                   ? snprintf(out->name, sizeof out->name, "%s:%d", spec->backend, (int)spec->index)
-                   : snprintf(out->name, sizeof out->name, "%s %d", spec->backend, (int)number);
-
-    if (spec->speed != 1.0 && used > 0 && (size_t)used < sizeof out->name)
-        snprintf(out->name + used, sizeof out->name - (size_t)used, " (x%.3g)", spec->speed);
-}
-
 /* How fast it is beside the first one, by a probe; equal devices are not asked twice. */
 static gnt_status probe(const gnti_live *run, int32_t d, double *out)
 {
@@ -77,7 +61,8 @@ static gnt_status probe(const gnti_live *run, int32_t d, double *out)
     gnti_profile profile;
 
     for (int32_t e = 0; e < d; e++)
-        if (run->devices[e].type == run->devices[d].type && is_alike(&run->specs[e], &run->specs[d])) {
+        if (run->devices[e].type == run->devices[d].type &&
+            gnti_pool_is_alike(&run->specs[e], &run->specs[d])) {
             *out = run->devices[e].speed;
             return GNT_OK;
         }
@@ -103,7 +88,7 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     run->specs[d] = *spec;
     run->specs[d].quota = &device->quota;
     device->quota.limit = spec->memory;
-    name_device(spec, d, device);
+    GNT_TRY(gnti_pool_name(spec, d, device->name));
     GNT_TRY(gnti_lanes_create(&device->lanes));
     run->num_devices++;
     if (probed)
@@ -126,7 +111,7 @@ static int32_t count_types(const gnti_device_spec *specs, int32_t num)
         bool known = false;
 
         for (int32_t e = 0; e < d && !known; e++)
-            known = is_alike(&specs[e], &specs[d]);
+            known = gnti_pool_is_alike(&specs[e], &specs[d]);
         types += !known;
     }
     return types;
@@ -188,7 +173,7 @@ gnt_status gnti_live_devices_set(gnti_live *run, const char *devices, int32_t *a
     for (int32_t i = 0; i < num; i++)
         for (int32_t d = 0; d < before && !known[i]; d++)
             if (!stays[d] && run->devices[d].present && run->specs[d].memory == specs[i].memory &&
-                run->specs[d].index == specs[i].index && is_alike(&run->specs[d], &specs[i]))
+                run->specs[d].index == specs[i].index && gnti_pool_is_alike(&run->specs[d], &specs[i]))
                 stays[d] = known[i] = 1;
     for (int32_t i = 0; i < num; i++)
         if (!known[i]) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Types and names of devices. "auto" is called what it stands for. */
+#include "ensemble/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool gnti_pool_is_alike(const gnti_device_spec *a, const gnti_device_spec *b)
+{
+    return strcmp(a->backend, b->backend) == 0 && a->speed == b->speed && a->spmm == b->spmm &&
+           a->gemm == b->gemm && a->flops == b->flops && a->bytes == b->bytes && a->threads == b->threads &&
+           a->virtual_clock == b->virtual_clock;
+}
+
+gnt_status gnti_pool_name(const gnti_device_spec *spec, int32_t number, char out[GNTI_POOL_NAME_BYTES])
+{
+    gnt_status st = GNT_OK;
+    const gnt_backend *backend = NULL;
+    int used;
+
+    GNT_TRY(gnti_backend_find(spec->backend, &backend));
+    used = spec->index >= 0 ? snprintf(out, GNTI_POOL_NAME_BYTES, "%s:%d", backend->name, (int)spec->index)
+                            : snprintf(out, GNTI_POOL_NAME_BYTES, "%s %d", backend->name, (int)number);
+    if (spec->speed != 1.0 && used > 0 && used < GNTI_POOL_NAME_BYTES)
+        snprintf(out + used, (size_t)(GNTI_POOL_NAME_BYTES - used), " (x%.3g)", spec->speed);
+done:
+    return st;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices as an ensemble sees them: which are of one type, and what they are called. */
+#ifndef GNTI_ENSEMBLE_POOL_H
+#define GNTI_ENSEMBLE_POOL_H
+
+#include "kernels/virtual.h"
+
+enum { GNTI_POOL_NAME_BYTES = 64 };
+
+/* Equal devices are of one type: the same back end, threads, factors and clock. Their memory may differ. */
+bool gnti_pool_is_alike(const gnti_device_spec *a, const gnti_device_spec *b);
+
+/* "cpu 2 (x0.5)", "cuda:0"; number: its place in the list of devices. */
+gnt_status gnti_pool_name(const gnti_device_spec *spec, int32_t number, char out[GNTI_POOL_NAME_BYTES]);
+
+#endif
