@@ -102,6 +102,10 @@ static void labels_and_outputs_have_rules_of_their_own(void **state)
     rule.temperature = 1.0;
     gnt_assert_ok(gnti_combine_apply(&rule, values, NULL, 2, 1, 2, out)); /* a logit of 0 is no vote */
     gnt_assert_close(out, ((const float[]){ 0.5f, 0.5f }), 2, 1e-6, 0.0);
+    values[0] = (const float[]){ 0.25f, 2.0f }; /* a probability above one half */
+    gnt_assert_ok(gnti_combine_apply(&rule, values, NULL, 2, 1, 2, out));
+    gnt_assert_close(out, ((const float[]){ 1.0f, 0.5f }), 2, 1e-6, 0.0);
+    values[0] = a;
     rule.kind = GNT_LABELS_REGRESSION;
     rule.how = GNTI_COMBINE_MEAN;
     rule.temperature = 3.0; /* has no meaning there */
