@@ -66,7 +66,7 @@ static gnt_status write_page(const gnti_json *report, const char *path)
     gnt_status st = GNT_OK;
     char *html = NULL;
 
-    GNT_TRY(gnti_report_page(report, &html));
+    GNT_TRY(gnti_report_page(report, NULL, &html));
     GNT_TRY(gnti_file_write_all(path, html, strlen(html)));
 done:
     gnti_free(html);

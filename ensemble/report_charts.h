@@ -12,6 +12,8 @@ gnt_status gnti_report_draw_members(const gnti_json *report, gnti_svg *out, bool
 gnt_status gnti_report_draw_reliability(const gnti_json *report, bool before, gnti_svg *out, bool *found);
 gnt_status gnti_report_draw_diversity(const gnti_json *report, gnti_svg *out, bool *found);
 gnt_status gnti_report_draw_devices(const gnti_json *report, gnti_svg *out, bool *found);
+/* Validation metric over epochs, a line a member, from the metrics that FOLDER/members/NAME keeps. */
+gnt_status gnti_report_draw_curves(const gnti_json *report, const char *folder, gnti_svg *out, bool *found);
 
 /* Reading what may be missing: NaN, "". o may be NULL. */
 double gnti_report_number(const gnti_json *o, const char *key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What report.json says of the training: members, devices, spans, the manager's figures. The page is drawn from this text alone, so
- * that it can be made anew long after the run.
+/* What report.json says of the training: members, devices, spans, the manager's figures. The page is drawn from this text and
+ * the members' metrics, so that it can be made anew long after the run.
  */
 #include "ensemble/report_page.h"
 
@@ -143,7 +143,7 @@ gnt_status gnti_report_write(const char *folder, const gnti_json *report)
     gnt_status st = GNT_OK;
     char *path = NULL, *html = NULL;
 
-    GNT_TRY(gnti_report_page(report, &html));
+    GNT_TRY(gnti_report_page(report, folder, &html));
     GNT_TRY(gnti_path_join(folder, "report.json", &path));
     GNT_TRY(gnti_json_write(path, report));
     gnti_free(path);

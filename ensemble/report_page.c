@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of an ensemble, from report.json alone: what it is worth first, then how it is calibrated, how unlike its members are,
+/* The page of an ensemble, from report.json: what it is worth first, then how it is calibrated, how unlike its members are,
  * where they were trained, and all of them in a table. What a report lacks is left out.
  */
 #include "ensemble/report_page.h"
@@ -237,7 +237,23 @@ done:
     return st;
 }
 
-gnt_status gnti_report_page(const gnti_json *report, char **out)
+static gnt_status write_curves(gnti_page *page, const gnti_json *report, const char *folder)
+{
+    gnt_status st = GNT_OK;
+    gnti_svg svg = { 0 };
+    bool found = false;
+
+    GNT_TRY(gnti_report_draw_curves(report, folder, &svg, &found));
+    if (!found)
+        goto done;
+    gnti_page_heading(page, "Curves");
+    gnti_page_chart(page, &svg);
+done:
+    gnti_svg_free(&svg);
+    return st;
+}
+
+gnt_status gnti_report_page(const gnti_json *report, const char *folder, char **out)
 {
     gnt_status st = GNT_OK;
     gnti_page page = { 0 };
@@ -249,6 +265,7 @@ gnt_status gnti_report_page(const gnti_json *report, char **out)
     GNT_TRY(write_chart(&page, report, gnti_report_draw_diversity));
     GNT_TRY(write_training(&page, report));
     GNT_TRY(gnti_report_table_members(&page, report));
+    GNT_TRY(write_curves(&page, report, folder));
     GNT_TRY(gnti_page_finish(&page, out));
 done:
     gnti_page_free(&page);

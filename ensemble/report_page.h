@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of an ensemble: RUN/report.json, and RUN/report.html drawn from it alone.
+/* The report of an ensemble: RUN/report.json, and RUN/report.html drawn from it and the members' metrics.
  *
  *   gnti_combine_facts(votes, num, data, config, &combined, report)     what the members predict
  *   gnti_report_add_run(report, &run)                                   where and when they were trained; not for files alone
@@ -54,7 +54,8 @@ gnt_status gnti_report_add_run(gnti_json *report, const gnti_report_run *run);
 /* FOLDER/report.json and FOLDER/report.html; each complete or not at all. */
 gnt_status gnti_report_write(const char *folder, const gnti_json *report);
 
-/* The page alone, as one HTML text, to be freed. Works on any report.json: what is missing is left out. */
-gnt_status gnti_report_page(const gnti_json *report, char **out);
+/* The page alone, as one HTML text, to be freed. Works on any report.json: what is missing is left out. folder: the run's, whose members'
+ * metrics become curves; NULL: no curves. */
+gnt_status gnti_report_page(const gnti_json *report, const char *folder, char **out);
 
 #endif

@@ -115,7 +115,7 @@ static void pages_show_all_of_a_run(void **state)
     gnti_json *report = make_report(&c, true);
     char *html = NULL;
 
-    GNT_BRUTAL(gnti_report_page(report, &html));
+    GNT_BRUTAL(gnti_report_page(report, NULL, &html));
     assert_page_sound(html);
     for (const char *const *words =
              (const char *const[]){
@@ -141,7 +141,7 @@ static void pages_of_files_alone_have_no_devices(void **state)
     gnti_json *report = make_report(&c, false);
     char *html = NULL;
 
-    gnt_assert_ok(gnti_report_page(report, &html));
+    gnt_assert_ok(gnti_report_page(report, NULL, &html));
     assert_page_sound(html);
     assert_null(strstr(html, "Members on devices"));
     assert_non_null(strstr(html, "Disagreement of two members"));
@@ -160,14 +160,42 @@ static void both_files_are_written(void **state)
     gnt_assert_ok(gnti_report_write(gnt_test_folder(), report));
     gnt_assert_ok(gnti_json_read(gnt_test_path(path, "report.json"), &again));
     text = gnt_test_read(gnt_test_path(path, "report.html"), NULL);
-    gnt_assert_ok(gnti_report_page(report, &first));
-    gnt_assert_ok(gnti_report_page(again, &html)); /* what was read back draws the same page */
+    gnt_assert_ok(gnti_report_page(report, NULL, &first));
+    gnt_assert_ok(gnti_report_page(again, NULL, &html)); /* what was read back draws the same page */
     assert_string_equal(first, html);
     assert_string_equal(first, text);
     gnti_free(first);
     gnti_free(html);
     gnti_free(text);
     gnti_json_free(&again);
+    gnti_json_free(&report);
+    votes_case_free(&c);
+}
+
+/* Members of the run's folder that keep metrics have a line each; a torn or missing file has none. */
+static void curves_come_from_the_folder(void **state)
+{
+    (void)state;
+    votes_case c;
+    gnti_json *report = make_report(&c, true);
+    char path[GNT_TEST_PATH_BYTES], *html = NULL;
+
+    gnt_assert_ok(gnti_folder_create(gnt_test_path(path, "curves/members/m00")));
+    gnt_assert_ok(gnti_folder_create(gnt_test_path(path, "curves/members/m02")));
+    gnt_test_path(path, "curves");
+    gnt_assert_ok(gnti_report_page(report, path, &html));
+    assert_null(strstr(html, "Curves"));
+    gnti_free(html);
+    gnt_test_write(path, "curves/members/m00/metrics.jsonl",
+                   "{\"epoch\": 1, \"metric\": \"accuracy\", \"valid_metric\": 0.5}\n"
+                   "{\"epoch\": 2, \"metric\": \"accuracy\", \"valid_metric\": 0.75}\n",
+                   -1);
+    gnt_test_write(path, "curves/members/m02/metrics.jsonl", "no json\n", -1);
+    gnt_test_path(path, "curves");
+    GNT_BRUTAL(gnti_report_page(report, path, &html));
+    assert_page_sound(html);
+    assert_non_null(strstr(html, "Validation accuracy of each member"));
+    gnti_free(html);
     gnti_json_free(&report);
     votes_case_free(&c);
 }
@@ -202,7 +230,7 @@ static void twisted_reports_draw_pages(void **state)
             gnti_text_append(&t, twists[k]);
             gnti_text_append(&t, end);
             gnt_assert_ok(gnti_json_parse(t.data, (size_t)t.length, "twisted", &twisted));
-            gnt_assert_ok(gnti_report_page(twisted, &html));
+            gnt_assert_ok(gnti_report_page(twisted, NULL, &html));
             assert_page_sound(html);
             pages++;
             gnti_free(html);
@@ -212,7 +240,7 @@ static void twisted_reports_draw_pages(void **state)
     }
     assert_true(pages > 500);
     gnt_assert_ok(gnti_json_create_object(&twisted));
-    gnt_assert_ok(gnti_report_page(twisted, &html));
+    gnt_assert_ok(gnti_report_page(twisted, NULL, &html));
     assert_page_sound(html);
     gnti_free(html);
     gnti_free(text);
@@ -224,9 +252,8 @@ static void twisted_reports_draw_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_show_all_of_a_run),
-        cmocka_unit_test(pages_of_files_alone_have_no_devices),
-        cmocka_unit_test(both_files_are_written),
+        cmocka_unit_test(pages_show_all_of_a_run),    cmocka_unit_test(pages_of_files_alone_have_no_devices),
+        cmocka_unit_test(both_files_are_written),     cmocka_unit_test(curves_come_from_the_folder),
         cmocka_unit_test(twisted_reports_draw_pages),
     };
 
