@@ -92,13 +92,11 @@ static void explain_greedy(const gnti_combining *c, int32_t m, const gnti_select
     if (twin >= 0)
         gnti_text_printf(t, "its predictions on validation are those of '%s'", c->votes[twin].name);
     else if (first >= 0)
-        gnti_text_printf(t, "first taken in round %lld; validation was best after round %lld already",
-                         (long long)first + 1, (long long)s->used);
+        gnti_text_printf(t, "first taken in round %lld, best after round %lld already", (long long)first + 1,
+                         (long long)s->used);
     else
-        gnti_text_printf(t, "in each of the %lld rounds another member was better to add",
-                         (long long)s->rounds);
-    gnti_text_printf(t, " (alone: %s %.4g, the best member %.4g)", gnti_metric_name(c->metric), c->quality[m],
-                     c->quality[c->best]);
+        gnti_text_printf(t, "not the best one to add in any of %lld rounds", (long long)s->rounds);
+    gnti_text_printf(t, " (alone %.4g, best %.4g)", c->quality[m], c->quality[c->best]);
 }
 
 static gnt_status take_reasons(const gnti_combining *c, const double *weight, const gnti_selection *s,

@@ -162,19 +162,10 @@ done:
 /* ---- all members ---- */
 
 enum { NUM_COLUMNS = 13 };
-static const char *const heads[NUM_COLUMNS] = { "member",
-                                                "differs in",
-                                                "weight",
-                                                "valid",
-                                                "test",
-                                                "NLL",
-                                                "ECE",
-                                                "temperature",
-                                                "seed",
-                                                "epochs",
-                                                "seconds",
-                                                "outcome",
-                                                "why its weight is 0" };
+static const char *const heads[NUM_COLUMNS] = { "member",     "weight", "valid",      "test",
+                                                "NLL",        "ECE",    "differs in", "why its weight is 0",
+                                                "outcome",    "epochs", "seconds",    "seed",
+                                                "temperature" };
 
 static const gnti_json *find_named(const gnti_json *list, const char *name)
 {
@@ -189,18 +180,18 @@ static void put_member(cells *c, const gnti_json *report, const char *name, cons
                        const gnti_json *scores)
 {
     put_text(c, name);
-    put_text(c, gnti_report_text(trained, "differs"));
     put_number(c, "%.3f", gnti_report_number(scores, "weight"));
     put_metric(c, report, gnti_report_number(scores, "valid_metric"));
     put_metric(c, report, gnti_report_number(scores, "test_metric"));
     put_number(c, "%.4f", gnti_report_number(scores, "nll"));
     put_number(c, "%.4f", gnti_report_number(scores, "ece"));
-    put_number(c, "%.3g", gnti_report_number(scores, "temperature"));
-    put_number(c, "%.0f", gnti_report_number(trained, "seed"));
+    put_text(c, gnti_report_text(trained, "differs"));
+    put_text(c, scores != NULL ? gnti_report_text(scores, "why") : "it left no predictions");
+    put_text(c, gnti_report_text(trained, "outcome"));
     put_number(c, "%.0f", gnti_report_number(trained, "epochs"));
     put_number(c, "%.3g", gnti_report_number(trained, "seconds"));
-    put_text(c, scores == NULL && trained == NULL ? "no predictions" : gnti_report_text(trained, "outcome"));
-    put_text(c, scores != NULL ? gnti_report_text(scores, "why") : "it left no predictions");
+    put_number(c, "%.0f", gnti_report_number(trained, "seed"));
+    put_number(c, "%.3g", gnti_report_number(scores, "temperature"));
 }
 
 /* Without columns that say nothing. */

@@ -32,7 +32,7 @@ static const char style[] =
     "table{border-collapse:collapse;background:var(--card);font-size:13px}\n"
     "th,td{padding:6px 12px;border-bottom:1px solid "
     "var(--line);text-align:left;vertical-align:top}th{background:var(--head);white-space:nowrap}\n"
-    "td{max-width:24em;overflow-wrap:break-word}.t{min-width:17em}.n{text-align:right}td.n{white-space:"
+    "td{max-width:24em;overflow-wrap:break-word}.t{min-width:20em}.n{text-align:right}td.n{white-space:"
     "nowrap}tr:last-child "
     "td{border-bottom:0}\n"
     ".note{background:var(--note);border-left:4px solid var(--edge);border-radius:4px;padding:10px "
