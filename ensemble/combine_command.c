@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "ensemble/id_join.h"
 #include "ensemble/report_page.h"
 #include "ensemble/votes_collect.h"
@@ -235,24 +236,63 @@ done:
     return st;
 }
 
+/* Files of the members that the report names, in its order: sums and ties come out as they did. paths (num), each to be freed. */
+static gnt_status list_members(const char *run, const gnti_json *report, char **paths)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *members = gnti_json_find(report, "members");
+
+    for (int64_t i = 0; i < gnti_json_length(members); i++) {
+        const char *name = NULL;
+        gnti_text t = { 0 };
+
+        GNT_TRY(gnti_json_get_text(gnti_json_at(members, i), "name", &name));
+        GNT_CHECK(name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL, GNT_ERR_FORMAT,
+                  "'%s/report.json': '%.64s' is no name of a member", run, name);
+        gnti_text_printf(&t, "%s/members/%s/logits.npy", run, name);
+        GNT_TRY(gnti_text_take(&t, &paths[i]));
+    }
+done:
+    return st;
+}
+
+static gnt_status combine_again(gnt_context *ctx, const gnt_dataset *data, const char *data_path,
+                                const char *run, const gnti_json *report, path_combination *out)
+{
+    gnt_status st = GNT_OK;
+    gnti_combine_config config = { 0 };
+    const int64_t num = gnti_json_length(gnti_json_find(report, "members"));
+    char **paths = NULL;
+
+    GNT_CHECK(num >= 1 && num <= INT32_MAX, GNT_ERR_FORMAT, "'%s/report.json' names no member", run);
+    GNT_TRY(read_config(report, &config));
+    GNT_TRY(gnti_calloc_array(&paths, num));
+    GNT_TRY(list_members(run, report, paths));
+    GNT_TRY(combine_paths(ctx, data, data_path, (const char *const *)paths, (int)num, &config, out));
+done:
+    for (int64_t i = 0; paths != NULL && i < num; i++)
+        gnti_free(paths[i]);
+    gnti_free(paths);
+    return st;
+}
+
 gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *data_path, gntx_json **out)
 {
     gnt_status st = GNT_OK;
     gnti_json *old = NULL;
     gnt_dataset *data = NULL;
     path_combination p = { 0 };
-    gnti_combine_config config = { 0 };
     const gnti_json *trained = NULL;
 
     GNT_CHECK(ctx != NULL && run != NULL && out != NULL, GNT_ERR_ARG,
               "context, run and out must not be NULL");
     GNT_TRY(read_report(run, &old));
-    GNT_TRY(read_config(old, &config));
     trained = gnti_json_find(old, "run");
     if (!is_given(data_path))
         GNT_TRY(gnti_json_get_text(trained, "data", &data_path));
     GNT_TRY(gnt_dataset_open(ctx, data_path, &data));
-    GNT_TRY(combine_paths(ctx, data, data_path, &run, 1, &config, &p));
+    GNT_TRY(gnti_votes_check_graph(run, old, data));
+    GNT_TRY(combine_again(ctx, data, data_path, run, old, &p));
     if (trained != NULL)
         GNT_TRY(gnti_json_set_copy(p.facts, "run", trained));
     GNT_TRY(gnti_report_write(run, p.facts));

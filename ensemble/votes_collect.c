@@ -78,9 +78,10 @@ done:
 
 /* ---- ensembles ---- */
 
+/* "m99" stands before "m100". */
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
 static void free_names(char ***names, int64_t num)
@@ -127,22 +128,30 @@ done:
     return st;
 }
 
-/* The run says which graph it was trained on, once it has ended. */
+gnt_status gnti_votes_check_graph(const char *run, const gnti_json *report, const gnt_dataset *data)
+{
+    gnt_status st = GNT_OK;
+    const char *was = gnti_json_to_text(gnti_json_find(gnti_json_find(report, "combine"), "graph_sha256"));
+
+    GNT_CHECK(was == NULL || strcmp(was, gnti_dataset_source_graph(data)) == 0, GNT_ERR_FORMAT,
+              "run '%s' was trained on another graph: its sha256 is %s, the dataset's %s", run, was,
+              gnti_dataset_source_graph(data));
+done:
+    return st;
+}
+
+/* A run that has ended says which graph it was trained on. */
 static gnt_status check_graph(const char *run, const gnt_dataset *data)
 {
     gnt_status st = GNT_OK;
     char *path = NULL;
     gnti_json *report = NULL;
-    const char *was = NULL;
 
     GNT_TRY(gnti_path_join(run, "report.json", &path));
     if (!gnti_file_exists(path))
         goto done;
     GNT_TRY(gnti_json_read(path, &report));
-    was = gnti_json_to_text(gnti_json_find(gnti_json_find(report, "combine"), "graph_sha256"));
-    GNT_CHECK(was == NULL || strcmp(was, gnti_dataset_source_graph(data)) == 0, GNT_ERR_FORMAT,
-              "run '%s' was trained on another graph: its sha256 is %s, the dataset's %s", run, was,
-              gnti_dataset_source_graph(data));
+    GNT_TRY(gnti_votes_check_graph(run, report, data));
 done:
     gnti_json_free(&report);
     gnti_free(path);
