@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "ensemble/journal.h"
 #include "ensemble/lanes.h"
+#include "ensemble/live_profile.h"
 #include "ensemble/method.h"
 #include "ensemble/run.h"
 #include "kernels/quota.h"
@@ -50,7 +51,7 @@ typedef struct gnti_live_view {
 } gnti_live_view;
 
 typedef struct gnti_live_device {
-    char name[64];
+    char name[64], kind[128]; /* kind: equal for devices of a type, what profile.json names */
     int32_t type;
     bool present;
     gnti_quota quota;
@@ -71,8 +72,11 @@ typedef struct gnti_live_report {
     gnt_epoch_stats stats;
     gnt_status status; /* of the trainer; error: its record */
     gnti_error_record error;
-    double seconds; /* of the epoch: virtual, or wall time; what follows it does not count */
-    double scale;   /* members left over members before; 1: as before */
+    double seconds;      /* of the epoch: virtual, or wall time; what follows it does not count */
+    bool shared;         /* it waited for its turn: seconds are not those of an epoch alone */
+    int32_t num_members; /* that trained, idle slots too */
+    int64_t bytes;       /* the most that the trainer has had of a device */
+    double scale;        /* members left over members before; 1: as before */
     int32_t num_failed;
     int32_t *failed; /* (num_failed) members that failed among others */
     bool over;       /* none is left */
@@ -86,6 +90,8 @@ typedef struct gnti_live_task {
     uint8_t *done;    /* (num_members) ended or failed; its slot idles */
     int32_t num_members;
     int32_t *members_at_start, num_at_start; /* for the report */
+    char *shape;                             /* of their program, what profile.json names */
+    int64_t epochs_here;                     /* since it is on its present devices */
     int32_t view;
     int64_t first_epoch, epoch, epochs; /* when it arrived; done; of its longest member */
     gnt_model *model;
@@ -134,6 +140,7 @@ struct gnti_live {
     bool is_virtual;
 
     gnti_manager *manager;
+    gnti_live_profile *profile;
     gnti_live_task **tasks;
     int64_t num_tasks, tasks_capacity;
 
@@ -164,8 +171,9 @@ gnt_status gnti_live_devices_open(gnti_live *run);
 void gnti_live_devices_close(gnti_live *run);
 /* Other devices from now on; the manager is told. */
 gnt_status gnti_live_devices_set(gnti_live *run, const char *devices, int32_t *added, int32_t *removed);
-/* Seconds of an epoch of a group on each type, by forecast: (num_types). */
-gnt_status gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, double *seconds);
+/* Seconds of an epoch of a group on each type: measured where they were, else by forecast: (num_types). */
+void gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, const char *shape, double *seconds);
+gnt_status gnti_live_profile_write(const gnti_live *run);
 
 /* ---- live_groups.c: under the lock ---- */
 /* Groups of those pending members that no task has and that wait for nobody. only (spec members), NULL: all; most: of a group. */

@@ -6,12 +6,15 @@
 #include "ensemble/live.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/team.h"
 #include "ensemble/pool.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define PROFILE "profile.json"
 
 enum { MORE_TYPES = 8 };
 
@@ -89,6 +92,8 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     run->specs[d].quota = &device->quota;
     device->quota.limit = spec->memory;
     GNT_TRY(gnti_pool_name(spec, d, device->name));
+    snprintf(device->kind, sizeof device->kind, "%s%s speed=%g spmm=%g gemm=%g threads=%d", spec->backend,
+             spec->virtual_clock ? " virtual" : "", spec->speed, spec->spmm, spec->gemm, (int)spec->threads);
     GNT_TRY(gnti_lanes_create(&device->lanes));
     run->num_devices++;
     if (probed)
@@ -121,6 +126,7 @@ gnt_status gnti_live_devices_open(gnti_live *run)
 {
     gnt_status st = GNT_OK;
     gnti_device_spec *specs = NULL;
+    char *path = NULL;
     int32_t num = 0;
     gnti_manager_config config = { .policy = (gnti_policy)run->spec->policy,
                                    .retries = (int32_t)run->spec->retries,
@@ -136,10 +142,13 @@ gnt_status gnti_live_devices_open(gnti_live *run)
     run->is_virtual = specs[0].virtual_clock;
     run->num_types = config.num_types = count_types(specs, num) + MORE_TYPES;
     GNT_TRY(gnti_manager_create(&config, &run->manager));
+    GNT_TRY(gnti_path_join(run->config->run, PROFILE, &path));
+    GNT_TRY(gnti_live_profile_open(path, &run->profile));
     for (int32_t d = 0; d < num; d++)
         GNT_TRY(add_device(run, &specs[d], run->num_types - MORE_TYPES > 1));
     gnti_context_set_pool(run->ctx, run->specs, GNTI_LIVE_MAX_DEVICES);
 done:
+    gnti_free(path);
     gnti_free(specs);
     return st;
 }
@@ -147,6 +156,7 @@ done:
 void gnti_live_devices_close(gnti_live *run)
 {
     gnti_context_set_pool(run->ctx, NULL, 0);
+    gnti_live_profile_free(&run->profile);
     for (int32_t d = 0; d < run->num_devices; d++)
         gnti_lanes_free(&run->devices[d].lanes);
     gnti_free(run->devices);
@@ -194,16 +204,33 @@ done:
 }
 
 /* The forecast is that of an ordinary machine; beside each other, types are as their probes were. */
-gnt_status gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, double *seconds)
+void gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, const char *shape, double *seconds)
 {
+    const double forecast = g->epoch_seconds > 0.0 ? g->epoch_seconds : 1.0;
     double fastest = 0.0;
 
     for (int32_t d = 0; d < run->num_devices; d++)
         fastest = fmax(fastest, run->devices[d].speed);
     for (int32_t k = 0; k < run->num_types; k++)
-        seconds[k] = g->epoch_seconds > 0.0 ? g->epoch_seconds : 1.0;
-    for (int32_t d = 0; d < run->num_devices; d++)
-        seconds[run->devices[d].type] =
-            (g->epoch_seconds > 0.0 ? g->epoch_seconds : 1.0) * fastest / run->devices[d].speed;
-    return GNT_OK;
+        seconds[k] = forecast;
+    for (int32_t d = 0; d < run->num_devices; d++) {
+        const gnti_live_device *device = &run->devices[d];
+        int64_t bytes = 0;
+
+        if (!gnti_live_profile_find(run->profile, shape, g->num_members, device->kind, &seconds[device->type],
+                                    &bytes))
+            seconds[device->type] = forecast * fastest / device->speed;
+    }
+}
+
+gnt_status gnti_live_profile_write(const gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL;
+
+    GNT_TRY(gnti_path_join(run->config->run, PROFILE, &path));
+    GNT_TRY(gnti_live_profile_save(run->profile, path));
+done:
+    gnti_free(path);
+    return st;
 }

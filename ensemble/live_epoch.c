@@ -193,6 +193,8 @@ gnt_status gnti_live_task_train(gnti_live_task *t, gnti_live_report *report)
         return GNT_OK;
     }
     t->epoch = report->stats.epoch;
+    report->num_members = t->num_members;
+    report->bytes = gnti_trainer_device_bytes(t->trainer);
     report->seconds = isfinite(report->stats.virtual_seconds) ? report->stats.virtual_seconds
                                                               : gnti_clock_seconds() - begin;
 done:

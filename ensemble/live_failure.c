@@ -242,6 +242,20 @@ done:
     return st;
 }
 
+/* The first epoch on a device is a warm-up, which tells nothing. Answers what the manager may learn from, 0: nothing. */
+static gnt_status measure(gnti_live_task *t, const gnti_live_report *report, double *seconds)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+
+    *seconds = t->epochs_here++ > 0 || run->is_virtual ? report->seconds : 0.0;
+    if (*seconds > 0.0 && t->num_devices == 1 && !report->shared)
+        GNT_TRY(gnti_live_profile_add(run->profile, t->shape, report->num_members,
+                                      run->devices[t->devices[0]].kind, *seconds, report->bytes));
+done:
+    return st;
+}
+
 gnt_status gnti_live_take_report(gnti_live_task *t, const gnti_live_report *report)
 {
     gnt_status st = GNT_OK;
@@ -251,13 +265,14 @@ gnt_status gnti_live_take_report(gnti_live_task *t, const gnti_live_report *repo
     if (report->status != GNT_OK) /* of a lost device that is known */
         return t->lost ? GNT_OK : gnti_live_task_failed(t, report->status, report->error.text);
     e.kind = GNTI_EVENT_EPOCH_DONE;
-    e.seconds = report->seconds;
+    GNT_TRY(measure(t, report, &e.seconds));
     GNT_TRY(gnti_live_event(run, e));
     if (report->over) {
         gnti_live_dissolve(t);
         GNT_TRY(part_with(t, report));
         e.kind = GNTI_EVENT_TASK_ENDED;
         GNT_TRY(gnti_live_event(run, e));
+        GNT_TRY(gnti_live_profile_write(run));
         return gnti_live_arrive(run, NULL, 0); /* those that waited for these members */
     }
     GNT_TRY(part_with(t, report));

@@ -82,6 +82,7 @@ gnt_status gnti_live_task_sit(gnti_live_task *t)
         t->devices[t->num_devices++] = o->devices[i];
     }
     t->generation = o->generation;
+    t->epochs_here = 0;
     o->pending = false;
     GNT_TRY(note_place(t));
 done:

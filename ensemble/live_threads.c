@@ -200,6 +200,7 @@ static gnt_status train(gnti_live_task *t)
         st = gnti_live_task_follow(t, &report);
     error = *gnti_error_get();
     report.seconds += waited;
+    report.shared = waited > 0.1 * report.seconds;
     if (st == GNT_OK && (report.status != GNT_OK || report.over))
         gnti_live_task_drop(t);
     pthread_mutex_lock(&run->lock);

@@ -124,6 +124,7 @@ static gnt_status end_epoch(gnti_live_task *t)
     t->in_epoch = false;
     for (int32_t i = 0; i < t->num_devices; i++)
         gnti_lanes_end(run->devices[t->devices[i]].lanes, t->id, run->now);
+    t->report.shared = run->now - t->asked_at > 1.0001 * t->report.seconds;
     t->report.seconds = run->now - t->asked_at; /* its turns included */
     t->asked_at = run->now;
     GNT_TRY(gnti_live_take_report(t, &t->report));

@@ -273,3 +273,12 @@ const gnti_member *gnti_trainer_member_progress(const gnt_trainer *tr, int32_t m
 {
     return &tr->members[member];
 }
+
+int64_t gnti_trainer_device_bytes(const gnt_trainer *tr)
+{
+    int64_t most = 0;
+
+    for (int32_t i = 0; i < gnti_ranks_local(tr->ranks); i++)
+        most = gnti_max_i64(most, (int64_t)gnti_device_peak_bytes(gnti_ranks_at(tr->ranks, i)->device));
+    return most;
+}

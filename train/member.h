@@ -82,6 +82,9 @@ gnt_status gnti_trainer_refresh_norms(gnt_trainer *tr);
  * the job takes part; only the root's array is filled. */
 gnt_status gnti_trainer_member_logits(gnt_trainer *tr, int32_t member, bool best, float *logits);
 
+/* The most bytes that one of its devices has had to give. */
+int64_t gnti_trainer_device_bytes(const gnt_trainer *tr);
+
 /* ---- member_file.c: FOLDER/checkpoint.h5 (and checkpoint.prev.h5), FOLDER/best.h5 of one member ------------------ */
 /* Written as a lone run's: gnntrain eval, predict, export read FOLDER. `best` adds best.h5. */
 gnt_status gnti_trainer_save_member(gnt_trainer *tr, int32_t member, const char *folder, bool best);
