@@ -64,6 +64,7 @@ static int32_t fill_view(gnti_manager *m)
         m->view[n] = t->terms;
         m->view[n].epochs_left = epochs_left(m, t);
         m->view[n].held = seat->device;
+        m->view[n].held_share = seat->num > 0 ? seat->share[0] : 0.0;
         m->view[n++].num_held = seat->num;
     }
     m->types_moved = false;

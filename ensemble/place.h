@@ -48,6 +48,7 @@ typedef struct gnti_place_task {
     double switch_epochs; /* what a move costs, in epochs of its own */
     const int32_t *held;  /* devices that it has now, ascending */
     int32_t num_held;
+    double held_share;      /* its share of the first of them, 0: 1 */
     const double *received; /* (num_types) seconds of service so far; NULL: none (max-min, least-service) */
     bool foreground;        /* shares a device with others only if it is slowed at most 1.2x */
 } gnti_place_task;

@@ -174,7 +174,7 @@ static gnti_class_choice held_choice(const gnti_placing *s, int32_t task)
     const gnti_place_task *t = &s->in->tasks[task];
     gnti_class_choice c = { 0, 0 };
 
-    for (int32_t i = 0; i < t->num_held; i++) {
+    for (int32_t i = 0; i < t->num_held && !gnti_placing_was_guest(s, task); i++) {
         const int32_t cls = s->class_of[t->held[i]];
 
         if (cls < 0 || (i > 0 && cls != c.cls))

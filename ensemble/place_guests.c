@@ -41,7 +41,7 @@ static gnti_tenant tenant_of(const gnti_placing *s, int32_t task)
     return (gnti_tenant){ { t->shared_bytes, t->lasting_bytes, t->scratch_bytes }, t->data, 0 };
 }
 
-/* The owner, then guests, newest last but one... into task, at most MAX_TENANTS; answers how many. */
+/* The owner, then its guests, at most MAX_TENANTS, with room for one more; answers how many. */
 static int32_t tenants_of(const guest_run *r, int32_t device, int32_t *task)
 {
     int32_t num = 0;
@@ -52,13 +52,34 @@ static int32_t tenants_of(const guest_run *r, int32_t device, int32_t *task)
     return num;
 }
 
+/* Lanes of tasks on one device, whatever their order; false: they do not fit. */
+static bool find_lanes(const gnti_placing *s, const int32_t *task, int32_t num, int64_t bytes, int32_t *lane)
+{
+    gnti_tenant tenants[MAX_TENANTS + 1];
+    int32_t at[MAX_TENANTS + 1];
+
+    for (int32_t i = 0; i < num; i++) { /* by number: equal ones have the same lanes in each plan */
+        int32_t j = i;
+
+        for (; j > 0 && task[at[j - 1]] > task[i]; j--)
+            at[j] = at[j - 1];
+        at[j] = i;
+    }
+    for (int32_t i = 0; i < num; i++)
+        tenants[i] = tenant_of(s, task[at[i]]);
+    if (gnti_tenants_lanes(tenants, num, bytes) == 0)
+        return false;
+    for (int32_t i = 0; i < num; i++)
+        lane[at[i]] = tenants[i].lane;
+    return true;
+}
+
 /* The share that a task would have as a guest there, 0: it cannot be one; its lanes go to lane (MAX_TENANTS + 1). */
 static double guest_share(const guest_run *r, int32_t task, int32_t device, int32_t *lane)
 {
     const gnti_placing *s = r->s;
     const gnti_place_class *cls = &s->classes[s->class_of[device]];
     int32_t id[MAX_TENANTS + 1];
-    gnti_tenant tenants[MAX_TENANTS + 1];
     double in_lane[MAX_TENANTS + 1] = { 0.0 };
     double share = fmin(1.0, -r->lack[device] / use_of(s, task));
     const int32_t num = tenants_of(r, device, id);
@@ -67,12 +88,8 @@ static double guest_share(const guest_run *r, int32_t task, int32_t device, int3
         gnti_placing_speed(s, task, s->class_of[device]) == 0.0)
         return 0.0;
     id[num] = task;
-    for (int32_t i = 0; i <= num; i++)
-        tenants[i] = tenant_of(s, id[i]);
-    if (gnti_tenants_lanes(tenants, num + 1, cls->bytes) == 0)
+    if (!find_lanes(s, id, num + 1, cls->bytes, lane))
         return 0.0;
-    for (int32_t i = 0; i <= num; i++)
-        lane[i] = tenants[i].lane;
     for (int32_t i = 0; i < num; i++) {
         const bool yields = i == 0 && s->in->tasks[id[0]].foreground;
 
@@ -117,20 +134,29 @@ static void admit(guest_run *r, int32_t task, int32_t device, double share)
     gnti_place_sift_down(heap, r->num[cls], r->lack, at);
 }
 
-/* The room where it is fastest: the one that it has already wins unless another is faster by the gain. */
+/* It stays a guest where it is one. */
+static void seat_again(guest_run *r, int32_t task)
+{
+    const gnti_placing *s = r->s;
+    const gnti_place_task *t = &s->in->tasks[task];
+    int32_t lane[MAX_TENANTS + 1];
+    double share;
+
+    if (t->num_held != 1 || s->class_of[t->held[0]] < 0 || s->owner[t->held[0]] < 0 ||
+        -r->lack[t->held[0]] < LEAST_ROOM)
+        return;
+    share = guest_share(r, task, t->held[0], lane);
+    if (share > 0.0)
+        admit(r, task, t->held[0], share);
+}
+
+/* The room where it is fastest. */
 static void seat(guest_run *r, int32_t task)
 {
     gnti_placing *s = r->s;
-    const gnti_place_task *t = &s->in->tasks[task];
     int32_t lane[MAX_TENANTS + 1], pick = -1;
     double most = 0.0, share = 0.0;
 
-    if (t->num_held == 1 && s->class_of[t->held[0]] >= 0 && s->owner[t->held[0]] >= 0 &&
-        -r->lack[t->held[0]] >= LEAST_ROOM) {
-        pick = t->held[0];
-        share = guest_share(r, task, pick, lane);
-        most = share * gnti_placing_speed(s, task, s->class_of[pick]) / (1.0 - s->gain);
-    }
     for (int32_t c = 0; c < s->num_classes; c++)
         for (int32_t i = 0; i < r->num[c] && i < TOP_OF_HEAP; i++) {
             const int32_t d = r->item[s->classes[c].first + i];
@@ -142,7 +168,7 @@ static void seat(guest_run *r, int32_t task)
                 pick = d;
             }
         }
-    if (pick >= 0 && share > 0.0)
+    if (pick >= 0)
         admit(r, task, pick, share);
 }
 
@@ -187,16 +213,17 @@ gnt_status gnti_placing_guests(gnti_placing *s)
     if (s->in->policy == GNTI_POLICY_ENERGY &&
         s->in->watts > 0.0) /* guests would draw more than was counted */
         goto done;
-    if (collect_rooms(&r) > 0) {
-        num = gnti_placing_line(s);
-        gnti_place_heapify(s->order, num, s->key);
-        while (num > 0) {
-            const int32_t task = gnti_place_pop(s->order, num--, s->key);
+    if (collect_rooms(&r) > 0)
+        for (int round = 0; round < 2; round++) {
+            num = gnti_placing_line(s);
+            gnti_place_heapify(s->order, num, s->key);
+            while (num > 0) {
+                const int32_t task = gnti_place_pop(s->order, num--, s->key);
 
-            if (s->need[task] == 1)
-                seat(&r, task);
+                if (s->need[task] == 1 && s->guest[task] < 0)
+                    (round == 0 ? seat_again : seat)(&r, task);
+            }
         }
-    }
 done:
     gnti_free(r.lack);
     gnti_free(r.guest);

@@ -49,7 +49,7 @@ static int32_t blame(const gnti_placing *s, double bound, bool *leaves)
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         waiting |= s->width[t] == 0 && s->need[t] > 0;
     for (int32_t t = 0; t < s->in->num_tasks; t++) {
-        leaves[t] = s->width[t] > 0 && s->in->tasks[t].num_held > 0 &&
+        leaves[t] = s->width[t] > 0 && s->in->tasks[t].num_held > 0 && !s->in->tasks[t].foreground &&
                     (s->finish[t] > bound || (waiting && s->width[t] > s->need[t]));
         num += leaves[t];
     }

@@ -163,10 +163,12 @@ static double claim(const share_run *r, int32_t task, int32_t type)
 {
     const gnti_placing *s = r->s;
     const gnti_place_task *t = &s->in->tasks[task];
-    const double x = r->kind[task] < 0 ? 0.0 : r->x[r->kind[task] * r->types + type];
+    double x = r->kind[task] < 0 ? 0.0 : r->x[r->kind[task] * r->types + type];
     const double had = t->received != NULL ? t->received[type] : 0.0, time = s->in->now - t->arrival;
     double due;
 
+    if (t->foreground && r->due[(int64_t)task * r->types + type] > 0.0)
+        x = fmax(x, LEAST_SHARE); /* anything rather than wait */
     if (x < LEAST_SHARE)
         return 0.0;
     due = had > 0.0 && time > 0.0 ? x / (had / time) : NEVER_THERE * x;
@@ -280,7 +282,7 @@ gnt_status gnti_place_max_min(gnti_placing *s)
 
     if (s->in->in_round)
         gnti_placing_keep_all(s, NULL);
-    else if (s->num_present > 0)
+    else if (s->num_present > 0 && s->in->num_tasks > 0)
         GNT_TRY(begin_round(s));
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         gnti_placing_rank(s, t, gnti_placing_service(s, t));

@@ -72,6 +72,13 @@ bool gnti_placing_keep(gnti_placing *s, int32_t task)
     return true;
 }
 
+bool gnti_placing_was_guest(const gnti_placing *s, int32_t task)
+{
+    const gnti_place_task *t = &s->in->tasks[task];
+
+    return !t->foreground && t->num_held == 1 && t->held_share > 0.0 && t->held_share < 1.0;
+}
+
 bool gnti_placing_stays(const gnti_placing *s, int32_t task)
 {
     const gnti_place_task *t = &s->in->tasks[task];
@@ -138,9 +145,15 @@ void gnti_placing_keep_all(gnti_placing *s, const bool *leaves)
     for (int32_t t = 0; t < num; t++)
         if (s->in->tasks[t].foreground && s->need[t] > 0 && (leaves == NULL || !leaves[t]))
             num_waiting += !gnti_placing_keep(s, t);
-    for (int32_t t = 0; t < num; t++)
-        if (!s->in->tasks[t].foreground && s->in->tasks[t].num_held > 0 && (leaves == NULL || !leaves[t]))
-            gnti_placing_keep(s, t);
+    for (int guest = 0; guest < 2;
+         guest++) /* of those who share a device, who has all of its own speed owns it */
+        for (int32_t t = 0; t < num; t++) {
+            const bool is_guest = gnti_placing_was_guest(s, t);
+
+            if (!s->in->tasks[t].foreground && s->in->tasks[t].num_held > 0 && is_guest == (guest == 1) &&
+                (leaves == NULL || !leaves[t]))
+                gnti_placing_keep(s, t);
+        }
     for (int32_t t = 0; num_waiting > 0 && t < num; t++) {
         if (!s->in->tasks[t].foreground || s->width[t] > 0 || s->need[t] != 1)
             continue;

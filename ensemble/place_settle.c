@@ -11,7 +11,7 @@ static void settle_held(gnti_placing *s, int32_t task, gnti_class_choice c)
 {
     const gnti_place_task *t = &s->in->tasks[task];
 
-    for (int32_t i = 0; i < t->num_held && s->width[task] < c.width; i++)
+    for (int32_t i = 0; i < t->num_held && s->width[task] < c.width && !gnti_placing_was_guest(s, task); i++)
         if (s->class_of[t->held[i]] == c.cls && s->owner[t->held[i]] < 0)
             gnti_placing_give(s, task, t->held[i]);
 }

@@ -85,7 +85,8 @@ bool gnti_placing_keep(gnti_placing *s, int32_t task);
 /* Running tasks keep what they hold, those of foreground first; `leaves` (num_tasks) names those that do not, or is NULL. Tasks of
  * foreground that wait then get a device before any other: a lone task of the background leaves it, and may stay as a guest. */
 void gnti_placing_keep_all(gnti_placing *s, const bool *leaves);
-bool gnti_placing_stays(const gnti_placing *s, int32_t task); /* it owns what it holds */
+bool gnti_placing_was_guest(const gnti_placing *s, int32_t task); /* what it holds is somebody else's */
+bool gnti_placing_stays(const gnti_placing *s, int32_t task);     /* it owns what it holds */
 /* Seconds that are left at a speed elsewhere: with the way to the boundary and what the move costs when it runs already. */
 double gnti_placing_moved(const gnti_placing *s, int32_t task, double speed);
 /* Seconds that are left on what it owns, with the move if it is one. */

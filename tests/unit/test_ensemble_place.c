@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans over written device lists: the rules of any plan on random inputs of every policy, that nothing moves when nothing has changed,
+ * what each policy is for, and what cannot be placed.
+ */
+#include "tests/support/place_case.h"
+
+#include "base/philox.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static double draw(uint64_t seed, int64_t *next, double low, double high)
+{
+    const uint32_t word = gnti_draw_word(gnti_seed_key(seed), GNTI_DRAW_GENERATE, 13, 0, (*next)++, 0);
+
+    return low + (high - low) * ((double)word + 0.5) / 4294967296.0;
+}
+
+static int32_t draw_int(uint64_t seed, int64_t *next, int32_t low, int32_t high)
+{
+    return low + (int32_t)draw(seed, next, 0.0, high - low + 1 - 1e-9);
+}
+
+/* ---- any plan ---- */
+
+/* Anything that is allowed: memory that is short, types that a task cannot run on, shares, foreground, devices that are away. */
+static void make_random(place_case *c, uint64_t seed, gnti_policy policy)
+{
+    int64_t next = 0;
+    const double speed[3] = { 4.0, 2.0, 1.0 };
+    const int32_t count[3] = { draw_int(seed, &next, 1, 3), draw_int(seed, &next, 0, 3),
+                               draw_int(seed, &next, 0, 4) };
+    const int32_t num = draw_int(seed, &next, 0, 24);
+
+    place_case_devices(c, policy, speed, count, 3);
+    for (int32_t d = 0; d < c->in.num_devices; d++) {
+        c->device[d].present = d == 0 || draw_int(seed, &next, 0, 5) > 0;
+        c->device[d].bytes = draw_int(seed, &next, 0, 3) == 0 ? 0 : 100 + 50 * draw_int(seed, &next, 0, 2);
+        c->device[d].lanes = draw_int(seed, &next, 0, 3);
+    }
+    c->device[0].bytes = 0; /* something fits whatever comes */
+    c->in.watts = draw_int(seed, &next, 0, 1) * draw(seed, &next, 200.0, 2000.0);
+    for (int32_t j = 0; j < num; j++) {
+        gnti_place_task *t =
+            place_case_add(c, speed, draw(seed, &next, 1.0, 100.0), draw_int(seed, &next, 1, 100));
+
+        t->arrival = draw(seed, &next, 0.0, 10.0);
+        t->weight = draw_int(seed, &next, 1, 2);
+        t->max_devices = draw_int(seed, &next, 1, 4);
+        t->serial = draw(seed, &next, 0.0, 0.3);
+        t->overhead = draw(seed, &next, 0.0, 0.1);
+        t->use = draw_int(seed, &next, 0, 2) == 0 ? draw(seed, &next, 0.1, 1.0) : 0.0;
+        t->foreground = draw_int(seed, &next, 0, 5) == 0;
+        t->data = draw_int(seed, &next, 0, 2);
+        t->shared_bytes = draw_int(seed, &next, 0, 60);
+        t->lasting_bytes = draw_int(seed, &next, 0, 40);
+        t->scratch_bytes = draw_int(seed, &next, 0, 120);
+        t->switch_epochs = draw(seed, &next, 0.0, 2.0);
+        for (int32_t k = 1; k < 3; k++)
+            if (draw_int(seed, &next, 0, 7) == 0)
+                c->seconds[j][k] = INFINITY;
+    }
+    c->in.now = 10.0;
+}
+
+static void assert_same(const gnti_place_plan *a, const gnti_place_plan *b, int32_t num_tasks,
+                        const char *what, uint64_t seed, int policy)
+{
+    const int32_t places = num_tasks > 0 ? a->first[num_tasks] : 0;
+
+    for (int32_t t = 0; t <= num_tasks; t++)
+        if (a->first[t] != b->first[t])
+            fail_msg("seed %llu, policy %d: %s: task %d has %d devices, then %d", (unsigned long long)seed,
+                     policy, what, t - 1, a->first[t] - a->first[t - 1], b->first[t] - b->first[t - 1]);
+    for (int32_t i = 0; i < places; i++)
+        if (a->device[i] != b->device[i] || a->lane[i] != b->lane[i] ||
+            fabs(a->share[i] - b->share[i]) > 1e-12)
+            fail_msg("seed %llu, policy %d: %s: place %d is device %d, then %d", (unsigned long long)seed,
+                     policy, what, i, a->device[i], b->device[i]);
+}
+
+/* The plan becomes what tasks have. */
+static void adopt(place_case *c, const gnti_place_plan *plan)
+{
+    for (int32_t t = 0; t < c->in.num_tasks; t++) {
+        const int32_t num = plan->first[t + 1] - plan->first[t];
+
+        memcpy(c->held[t], plan->device + plan->first[t], (size_t)num * sizeof(int32_t));
+        c->task[t].num_held = num;
+        c->task[t].held_share = num > 0 ? plan->share[plan->first[t]] : 0.0;
+    }
+}
+
+static void test_rules_of_every_plan(void **state)
+{
+    int64_t places = 0, guests = 0, gangs = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 1200; seed++) {
+        const gnti_policy policy = (gnti_policy)(seed % GNTI_NUM_POLICIES);
+        place_case c;
+        gnti_place_plan plan, again;
+
+        make_random(&c, seed, policy);
+        for (int step = 0; step < 4; step++) { /* plan, train a little, lose a device, plan again */
+            gnt_assert_ok(gnti_place(&c.in, &plan));
+            gnt_assert_ok(gnti_place(&c.in, &again));
+            gnt_assert_ok(gnti_place_check(&c.in, &plan));
+            assert_same(&plan, &again, c.in.num_tasks, "the same input twice", seed, (int)policy);
+            for (int32_t t = 0; t < c.in.num_tasks; t++) {
+                const int32_t num = plan.first[t + 1] - plan.first[t];
+
+                places += num;
+                gangs += num > 1;
+                guests += num == 1 && plan.share[plan.first[t]] < 1.0;
+                c.task[t].epochs_left *= num > 0 ? 0.9 : 1.0;
+                c.received[t][0] += num;
+            }
+            adopt(&c, &plan);
+            gnti_place_plan_free(&plan);
+            gnti_place_plan_free(&again);
+            c.in.now += 1.0;
+            c.in.in_round = step % 2 == 0;
+            if (step == 1 && c.in.num_devices > 1)
+                c.device[1].present = !c.device[1].present;
+        }
+    }
+    assert_true(places > 10000 && guests > 100 && gangs > 300);
+}
+
+static int32_t count_differences(const gnti_place_plan *a, const gnti_place_plan *b, int32_t num_tasks)
+{
+    int32_t num = 0;
+
+    for (int32_t t = 0; t < num_tasks; t++) {
+        const int32_t width = a->first[t + 1] - a->first[t];
+        bool same = width == b->first[t + 1] - b->first[t];
+
+        for (int32_t i = 0; same && i < width; i++)
+            same = a->device[a->first[t] + i] == b->device[b->first[t] + i];
+        num += !same;
+    }
+    return num;
+}
+
+/* A plan that sees itself carried out, and time stand still, is as good as final: at most a move or two more, then nothing. */
+static void test_nothing_moves_when_nothing_has_changed(void **state)
+{
+    int32_t tasks = 0, moved = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 900; seed++) {
+        place_case c;
+        gnti_place_plan plan, again;
+        int32_t differ = 0;
+
+        make_random(&c, seed, (gnti_policy)(seed % GNTI_NUM_POLICIES));
+        gnt_assert_ok(gnti_place(&c.in, &plan));
+        c.in.in_round = true;
+        for (int step = 0; step < 4; step++) {
+            adopt(&c, &plan);
+            gnt_assert_ok(gnti_place(&c.in, &again));
+            differ = count_differences(&plan, &again, c.in.num_tasks);
+            moved += differ;
+            gnti_place_plan_free(&plan);
+            plan = again;
+        }
+        tasks += c.in.num_tasks;
+        gnti_place_plan_free(&plan);
+        if (differ > 0)
+            fail_msg("seed %llu, policy %d: %d tasks move in each plan though nothing changes",
+                     (unsigned long long)seed, (int)c.in.policy, differ);
+    }
+    assert_true(moved * 100 <= tasks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules_of_every_plan),
+        cmocka_unit_test(test_nothing_moves_when_nothing_has_changed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
