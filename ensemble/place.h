@@ -95,7 +95,8 @@ gnti_place_need gnti_place_bytes(const gnti_place_input *in, int32_t task, const
                                  int32_t num, int32_t at);
 /* ERR_INTERNAL names a rule that a plan breaks: bytes, gangs, devices twice, shares over 1. For tests and the simulator. */
 gnt_status gnti_place_check(const gnti_place_input *in, const gnti_place_plan *plan);
-/* max(sum of work / sum of speeds, the longest task at its best): no schedule ends earlier. */
+/* max(sum of work / sum of speeds, the longest task at its best): no schedule ends earlier. 0 when there is
+ * no memory to find out. */
 double gnti_place_lower_bound(const gnti_place_input *in);
 
 #endif

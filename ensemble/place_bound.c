@@ -86,7 +86,7 @@ static void mean_prices(bound_run *b)
     }
 }
 
-double gnti_place_lower_bound(const gnti_place_input *in)
+gnt_status gnti_placing_bound(const gnti_place_input *in, double *out)
 {
     gnt_status st = GNT_OK;
     bound_run b = { .in = in };
@@ -108,8 +108,16 @@ double gnti_place_lower_bound(const gnti_place_input *in)
             b.price[t] = isfinite(task->seconds[t]) ? 1.0 / task->seconds[t] : 0.0;
         bound = fmax(bound, work_bound(&b));
     }
+    *out = bound;
 done:
     gnti_free(b.count);
     gnti_free(b.price);
-    return st == GNT_OK ? bound : 0.0;
+    return st;
+}
+
+double gnti_place_lower_bound(const gnti_place_input *in)
+{
+    double bound;
+
+    return gnti_placing_bound(in, &bound) == GNT_OK ? bound : 0.0;
 }

@@ -66,7 +66,8 @@ gnt_status gnti_place_makespan(gnti_placing *s)
     GNT_TRY(gnti_alloc_array(&leaves, s->in->num_tasks));
     GNT_TRY(plan_once(s, NULL));
     finish = gnti_placing_finish(s);
-    bound = gnti_place_lower_bound(s->in) * (1.0 + s->gain);
+    GNT_TRY(gnti_placing_bound(s->in, &bound));
+    bound *= 1.0 + s->gain;
     if (isfinite(finish) && finish > bound && blame(s, bound, leaves) > 0) {
         GNT_TRY(gnti_placing_save(s, &saved));
         GNT_TRY(plan_once(s, leaves));

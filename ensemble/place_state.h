@@ -119,6 +119,8 @@ gnt_status gnti_placing_borrow(gnti_placing *s);
 gnt_status gnti_placing_grow(gnti_placing *s, bool by_finish);
 /* Tasks that wait beside owners that leave room, by key. */
 gnt_status gnti_placing_guests(gnti_placing *s);
+/* gnti_place_lower_bound, with a status. */
+gnt_status gnti_placing_bound(const gnti_place_input *in, double *out);
 /* The latest finish, of those that run and those that are queued; what waits without a place is shared out to all devices. */
 double gnti_placing_finish(const gnti_placing *s);
 gnt_status gnti_placing_write(const gnti_placing *s, gnti_place_plan *plan);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans over written device lists: the rules of any plan on random inputs of every policy, that nothing moves when nothing has changed,
- * what each policy is for, and what cannot be placed.
+ * formulas, and what cannot be placed.
  */
 #include "tests/support/place_case.h"
 
@@ -175,11 +175,184 @@ static void test_nothing_moves_when_nothing_has_changed(void **state)
     assert_true(moved * 100 <= tasks);
 }
 
+/* ---- formulas ---- */
+
+static void test_speed_of_gangs(void **state)
+{
+    const double speed[2] = { 4.0, 1.0 };
+    const int32_t count[2] = { 2, 2 };
+    place_case c;
+    gnti_place_task *t;
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 2);
+    t = place_case_add(&c, speed, 1.0, 1.0);
+    t->serial = 0.2;
+    t->overhead = 0.1;
+    assert_true(gnti_place_rate(&c.in, 0, (int32_t[]){ 2 }, 1) == 1.0);
+    /* equal devices: 1 / ((1 - f) / k + f + c (k - 1)) */
+    assert_true(fabs(gnti_place_rate(&c.in, 0, (int32_t[]){ 2, 3 }, 2) - 1.0 / (0.8 / 2 + 0.2 + 0.1)) <
+                1e-12);
+    /* unlike ones: parts by speed, the serial share on the fastest */
+    assert_true(fabs(gnti_place_rate(&c.in, 0, (int32_t[]){ 0, 2 }, 2) - 1.0 / (0.8 / 5 + 0.3 / 4)) < 1e-12);
+    c.device[2].present = false;
+    assert_true(gnti_place_rate(&c.in, 0, (int32_t[]){ 0, 2 }, 2) == 0.0);
+    c.device[2].present = true;
+    c.seconds[0][1] = INFINITY;
+    assert_true(gnti_place_rate(&c.in, 0, (int32_t[]){ 0, 2 }, 2) == 0.0);
+    assert_true(gnti_place_rate(&c.in, 0, NULL, 0) == 0.0);
+}
+
+static void test_lower_bound(void **state)
+{
+    const double speed[2] = { 4.0, 1.0 };
+    const int32_t count[2] = { 1, 2 };
+    place_case c;
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 2);
+    assert_true(gnti_place_lower_bound(&c.in) == 0.0);
+    place_case_add(&c, speed, 12.0, 10.0);
+    assert_true(fabs(gnti_place_lower_bound(&c.in) - 3.0) < 1e-9); /* alone on the fastest */
+    place_case_add(&c, speed, 12.0, 10.0);
+    assert_true(fabs(gnti_place_lower_bound(&c.in) - 4.0) < 1e-9); /* 24 of work at speed 6 */
+    c.task[0].max_devices = 3;
+    c.in.num_tasks = 1;
+    assert_true(fabs(gnti_place_lower_bound(&c.in) - 2.0) < 1e-9);
+    /* unlike tasks, each quick on its own type: 10 + 10 seconds of two and one device */
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, (int32_t[]){ 1, 1 }, 2);
+    for (int32_t j = 0; j < 2; j++) {
+        place_case_add(&c, (double[]){ j == 0 ? 10.0 : 0.1, j == 0 ? 0.1 : 10.0 }, 100.0, 10.0);
+    }
+    assert_true(fabs(gnti_place_lower_bound(&c.in) - 10.0) < 1e-9);
+}
+
+/* ---- what cannot be placed ---- */
+
+static void test_fits_nowhere(void **state)
+{
+    const double speed[2] = { 2.0, 1.0 };
+    const int32_t count[2] = { 2, 2 };
+    place_case c;
+    gnti_place_plan plan;
+    gnti_place_task *t;
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 2);
+    for (int32_t d = 0; d < 4; d++)
+        c.device[d].bytes = 1000;
+    place_case_add(&c, speed, 10.0, 10.0);
+    t = place_case_add(&c, speed, 10.0, 10.0);
+    t->id = 77;
+    t->lasting_bytes = 300;
+    t->scratch_bytes = 1200;
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_NOMEM);
+    gnt_assert_error_has("task 77", "1500", "1000", "4 that it can run on");
+    assert_true(plan.first == NULL && !gnti_place_fits(&c.in, 1) && gnti_place_fits(&c.in, 0));
+    t->max_devices = 4; /* in parts it does fit */
+    assert_true(gnti_place_fits(&c.in, 1));
+    t->id = 1;
+    place_case_plan(&c);
+    t->id = 77;
+    t->seconds = (double[]){ INFINITY, INFINITY };
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_NOMEM);
+    gnt_assert_error_has("task 77", "none of the 4 devices");
+    t->seconds = c.seconds[1];
+    for (int32_t d = 0; d < 4; d++)
+        c.device[d].present = false;
+    gnt_assert_ok(gnti_place(&c.in, &plan)); /* without devices all wait */
+    assert_true(plan.first[2] == 0 && isinf(plan.finish));
+    gnti_place_plan_free(&plan);
+}
+
+static void test_bad_input(void **state)
+{
+    const double speed[1] = { 1.0 };
+    const int32_t count[1] = { 1 };
+    place_case c;
+    gnti_place_plan plan;
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 1);
+    place_case_add(&c, speed, 10.0, 10.0);
+    c.device[0].type = 1;
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
+    gnt_assert_error_has("device 0", "type 1", "1 types");
+    c.device[0].type = 0;
+    c.task[0].epochs_left = NAN;
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
+    c.task[0].epochs_left = 1.0;
+    c.seconds[0][0] = 0.0;
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
+    gnt_assert_error_has("task 0", "0 seconds", "type 0");
+    c.seconds[0][0] = 1.0;
+    c.held[0][0] = 1;
+    c.task[0].num_held = 1;
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
+    gnt_assert_error_has("device 1 of 1");
+}
+
+static void test_rules_are_told(void **state)
+{
+    const double speed[1] = { 1.0 };
+    const int32_t count[1] = { 2 };
+    place_case c;
+    int32_t first[3] = { 0, 1, 2 }, device[3] = { 0, 0, 1 }, lane[3] = { 0, 1, 0 };
+    double share[3] = { 1.0, 0.5, 1.0 };
+    gnti_place_plan plan = { first, device, share, lane, 0.0 };
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 1);
+    place_case_add(&c, speed, 10.0, 10.0)->scratch_bytes = 60;
+    place_case_add(&c, speed, 10.0, 10.0)->scratch_bytes = 60;
+    gnt_assert_status(gnti_place_check(&c.in, &plan), GNT_ERR_INTERNAL);
+    gnt_assert_error_has("device 0 is over-booked");
+    share[0] = 0.5;
+    gnt_assert_ok(gnti_place_check(&c.in, &plan));
+    c.device[0].bytes = 100;
+    gnt_assert_status(gnti_place_check(&c.in, &plan), GNT_ERR_INTERNAL);
+    gnt_assert_error_has("120 bytes on device 0", "100");
+    lane[1] = 0;
+    gnt_assert_ok(gnti_place_check(&c.in, &plan)); /* in turn they fit */
+    c.device[0].lanes = 1;
+    gnt_assert_status(gnti_place_check(&c.in, &plan), GNT_ERR_INTERNAL);
+    c.device[0].lanes = 0;
+    c.task[1].foreground = true;
+    gnt_assert_status(gnti_place_check(&c.in, &plan), GNT_ERR_INTERNAL);
+    gnt_assert_error_has("foreground");
+    first[2] = 3; /* a gang that it may not be */
+    gnt_assert_status(gnti_place_check(&c.in, &plan), GNT_ERR_INTERNAL);
+    gnt_assert_error_has("has 2 devices, it may have 1");
+    first[2] = 2;
+    c.device[0].present = false;
+    gnt_assert_status(gnti_place_check(&c.in, &plan), GNT_ERR_INTERNAL);
+    gnt_assert_error_has("not there");
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (int32_t policy = 0; policy < GNTI_NUM_POLICIES; policy++) {
+        place_case c;
+        gnti_place_plan plan;
+
+        make_random(&c, 5 + (uint64_t)policy, (gnti_policy)policy);
+        GNT_BRUTAL(gnti_place(&c.in, &plan));
+        gnti_place_plan_free(&plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules_of_every_plan),
         cmocka_unit_test(test_nothing_moves_when_nothing_has_changed),
+        cmocka_unit_test(test_speed_of_gangs),
+        cmocka_unit_test(test_lower_bound),
+        cmocka_unit_test(test_fits_nowhere),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_rules_are_told),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
