@@ -52,6 +52,8 @@ typedef struct gnti_combine_config {
     gnti_metric metric; /* what validation quality means; AUTO by the labels */
     const char *split;  /* name, NULL as training */
     uint64_t seed;      /* of the fold that selects where validation has 2000 rows or more */
+    const double *
+        prior; /* (num) relative weights of mean, logits and vote, as of a method that boosts; at least 0; NULL: equal */
 } gnti_combine_config;
 
 typedef struct gnti_combined {

@@ -219,6 +219,29 @@ done:
     return st;
 }
 
+/* Relative weights that the method gave; NULL: none. To be freed. */
+static gnt_status read_prior(const gnti_json *report, int64_t num, double **out)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *list = gnti_json_find(gnti_json_find(report, "combine"), "prior");
+    double *prior = NULL;
+
+    if (list == NULL)
+        goto done;
+    GNT_CHECK(gnti_json_length(list) == num, GNT_ERR_FORMAT,
+              "the report has %lld members and %lld weights in 'prior'", (long long)num,
+              (long long)gnti_json_length(list));
+    GNT_TRY(gnti_alloc_array(&prior, num));
+    for (int64_t i = 0; i < num; i++)
+        GNT_CHECK(gnti_json_to_number(gnti_json_at(list, i), &prior[i]), GNT_ERR_FORMAT,
+                  "weight %lld of 'prior' is no number", (long long)i);
+    *out = prior;
+    prior = NULL;
+done:
+    gnti_free(prior);
+    return st;
+}
+
 static gnt_status read_report(const char *run, gnti_json **out)
 {
     gnt_status st = GNT_OK;
@@ -263,9 +286,12 @@ static gnt_status combine_again(gnt_context *ctx, const gnt_dataset *data, const
     gnti_combine_config config = { 0 };
     const int64_t num = gnti_json_length(gnti_json_find(report, "members"));
     char **paths = NULL;
+    double *prior = NULL;
 
     GNT_CHECK(num >= 1 && num <= INT32_MAX, GNT_ERR_FORMAT, "'%s/report.json' names no member", run);
     GNT_TRY(read_config(report, &config));
+    GNT_TRY(read_prior(report, num, &prior));
+    config.prior = prior;
     GNT_TRY(gnti_calloc_array(&paths, num));
     GNT_TRY(list_members(run, report, paths));
     GNT_TRY(combine_paths(ctx, data, data_path, (const char *const *)paths, (int)num, &config, out));
@@ -273,6 +299,7 @@ done:
     for (int64_t i = 0; paths != NULL && i < num; i++)
         gnti_free(paths[i]);
     gnti_free(paths);
+    gnti_free(prior);
     return st;
 }
 

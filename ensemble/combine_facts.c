@@ -268,6 +268,8 @@ static gnt_status put_setting(const scoring *s, gnti_json *out)
     GNT_TRY(gnti_json_set_int(o, "num_test", s->part[1].num_nodes));
     GNT_TRY(gnti_json_set_text(o, "graph_sha256", gnti_dataset_source_graph(s->data)));
     GNT_TRY(gnti_json_set_text(o, "remark", s->c->remark));
+    if (s->config->prior != NULL)
+        GNT_TRY(gnti_json_set_numbers(o, "prior", s->config->prior, s->num));
 done:
     return st;
 }

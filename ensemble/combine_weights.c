@@ -144,6 +144,27 @@ done:
     return st;
 }
 
+static gnt_status weigh_by_prior(const gnti_combining *c, double *weight, char **why)
+{
+    gnt_status st = GNT_OK;
+    const double *prior = c->config.prior;
+    double total = 0.0;
+
+    for (int32_t m = 0; m < c->num; m++) {
+        GNT_CHECK(prior == NULL || (isfinite(prior[m]) && prior[m] >= 0.0), GNT_ERR_ARG,
+                  "member '%s' has the relative weight %g", c->votes[m].name, prior[m]);
+        total += prior != NULL ? prior[m] : 1.0;
+    }
+    GNT_CHECK(total > 0.0, GNT_ERR_ARG, "relative weights of %d members are all 0", c->num);
+    for (int32_t m = 0; m < c->num; m++) {
+        weight[m] = (prior != NULL ? prior[m] : 1.0) / total;
+        if (why != NULL && !(weight[m] > 0.0))
+            GNT_TRY(gnti_strdup(&why[m], "the method gave it no weight"));
+    }
+done:
+    return st;
+}
+
 gnt_status gnti_combine_weights(const gnti_combining *c, const gnti_panel *panel, double *weight, char **why)
 {
     gnt_status st = GNT_OK;
@@ -157,8 +178,7 @@ gnt_status gnti_combine_weights(const gnti_combining *c, const gnti_panel *panel
         if (why != NULL)
             GNT_TRY(take_reasons(c, weight, &s, 0.0, why));
     } else {
-        for (int32_t m = 0; m < c->num; m++)
-            weight[m] = 1.0 / (double)c->num;
+        GNT_TRY(weigh_by_prior(c, weight, why));
     }
 done:
     gnti_selection_free(&s);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_BYTES = 512, MAX_ROWS = 5000 };
+enum { CELL_BYTES = 512, MAX_ROWS = 10000 };
 
 /* Texts of cells, written one after the other. */
 typedef struct cells {
@@ -186,7 +186,9 @@ static void put_member(cells *c, const gnti_json *report, const char *name, cons
     put_number(c, "%.4f", gnti_report_number(scores, "nll"));
     put_number(c, "%.4f", gnti_report_number(scores, "ece"));
     put_text(c, gnti_report_text(trained, "differs"));
-    put_text(c, scores != NULL ? gnti_report_text(scores, "why") : "it left no predictions");
+    put_text(c, scores != NULL ? gnti_report_text(scores, "why")
+                : strncmp(gnti_report_text(trained, "outcome"), "failed", 6) == 0 ? "it left no predictions"
+                                                                                  : "");
     put_text(c, gnti_report_text(trained, "outcome"));
     put_number(c, "%.0f", gnti_report_number(trained, "epochs"));
     put_number(c, "%.3g", gnti_report_number(trained, "seconds"));
@@ -227,17 +229,28 @@ gnt_status gnti_report_table_members(gnti_page *page, const gnti_json *report)
     gnt_status st = GNT_OK;
     const gnti_json *scores = gnti_json_find(report, "members");
     const gnti_json *trained = gnti_json_find(gnti_json_find(report, "run"), "members");
-    const gnti_json *list = gnti_json_length(trained) > 0 ? trained : scores;
-    const int64_t num = gnti_json_length(list) < MAX_ROWS ? gnti_json_length(list) : MAX_ROWS;
+    const int64_t most = gnti_json_length(scores) + gnti_json_length(trained);
+    int64_t num = 0;
     cells c = { 0 };
 
-    if (num == 0)
+    if (most == 0 || most > MAX_ROWS)
         goto done;
-    GNT_TRY(begin_cells(&c, num * NUM_COLUMNS));
-    for (int64_t i = 0; i < num; i++) {
-        const char *name = gnti_report_text(gnti_json_at(list, i), "name");
+    GNT_TRY(begin_cells(&c, most * NUM_COLUMNS));
+    for (int64_t i = 0; i < gnti_json_length(trained); i++, num++) {
+        const gnti_json *m = gnti_json_at(trained, i);
+        const char *name = gnti_report_text(m, "name");
 
-        put_member(&c, report, name, find_named(trained, name), find_named(scores, name));
+        put_member(&c, report, name, m, find_named(scores, name));
+    }
+    for (int64_t i = 0; i < gnti_json_length(scores);
+         i++) { /* of files, and what a method made of several members */
+        const gnti_json *m = gnti_json_at(scores, i);
+        const char *name = gnti_report_text(m, "name");
+
+        if (find_named(trained, name) != NULL)
+            continue;
+        put_member(&c, report, name, NULL, m);
+        num++;
     }
     gnti_page_heading(page, "Members");
     GNT_TRY(write_table(page, &c, num));

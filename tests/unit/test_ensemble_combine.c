@@ -155,6 +155,32 @@ static void result_is_the_rule_with_its_weights(void **state)
     votes_case_free(&c);
 }
 
+/* A method's weights take the place of equal ones; they need not sum to 1. */
+static void methods_may_bring_their_weights(void **state)
+{
+    (void)state;
+    votes_case c;
+    gnti_combined made = { 0 };
+    const double prior[] = { 0.0, 3.0, 1.0 }, none[] = { 0.0, 0.0, 0.0 },
+                 broken[] = { 1.0, (double)NAN, 1.0 };
+
+    votes_case_make(&c, GNT_LABELS_CLASS, 900, 4, 300, three, 3, 5);
+    c.config.prior = prior;
+    gnt_assert_ok(gnti_combine_members(c.votes, 3, c.data, &c.config, &made));
+    if (made.fell_back)
+        fail_msg("the case does not show weights");
+    assert_true(made.weight[0] <= 0.0 && fabs(made.weight[1] - 0.75) < 1e-12 &&
+                fabs(made.weight[2] - 0.25) < 1e-12);
+    assert_non_null(strstr(made.why[0], "no weight"));
+    gnti_combined_free(&made, 3);
+    c.config.prior = none;
+    gnt_assert_status(gnti_combine_members(c.votes, 3, c.data, &c.config, &made), GNT_ERR_ARG);
+    c.config.prior = broken;
+    gnt_assert_status(gnti_combine_members(c.votes, 3, c.data, &c.config, &made), GNT_ERR_ARG);
+    gnt_assert_error_has("'m01'");
+    votes_case_free(&c);
+}
+
 /* Four members see nothing but noise, one is good: their mean is worse than the good one. */
 static void falls_back_to_the_best_member(void **state)
 {
@@ -563,6 +589,7 @@ int main(void)
         cmocka_unit_test(logits_of_members_are_made_probabilities),
         cmocka_unit_test(labels_and_outputs_have_rules_of_their_own),
         cmocka_unit_test(result_is_the_rule_with_its_weights),
+        cmocka_unit_test(methods_may_bring_their_weights),
         cmocka_unit_test(falls_back_to_the_best_member),
         cmocka_unit_test(never_worse_than_the_best_member),
         cmocka_unit_test(test_labels_decide_nothing),
