@@ -121,6 +121,21 @@ gnt_status gnti_error_adopt(const gnti_error_record *record)
     return record->code;
 }
 
+void gnti_error_keep(gnti_error_record *kept)
+{
+    kept->code = g_record.code;
+    if (kept->code != GNT_OK)
+        *kept = g_record;
+}
+
+void gnti_error_give_back(const gnti_error_record *kept)
+{
+    if (kept->code != GNT_OK)
+        g_record = *kept;
+    else if (g_record.code != GNT_OK)
+        gnt_clear_error();
+}
+
 gnt_status gnti_error_errno(int error, int output, const char *what, const char *path)
 {
     gnt_status code = output ? GNT_ERR_OUTPUT : GNT_ERR_IO;

@@ -35,6 +35,10 @@ void gnti_error_prefix(const char *format, ...) GNT_PRINTF(1, 2);
 const gnti_error_record *gnti_error_get(void);
 gnt_status gnti_error_adopt(const gnti_error_record *record);
 
+/* Around what frees things: on a device that is lost that may fail too, and the failure that is told stays the first one. */
+void gnti_error_keep(gnti_error_record *kept);
+void gnti_error_give_back(const gnti_error_record *kept);
+
 /* Sets the code and the text of errno's meaning for a failed call on a path; ENOSPC and EDQUOT become
  * ERR_DISK_FULL. `output` tells a file we write (ERR_OUTPUT) from one that we read (ERR_IO). */
 gnt_status gnti_error_errno(int error, int output, const char *what, const char *path);

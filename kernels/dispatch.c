@@ -61,9 +61,13 @@ done:
 
 void gnti_device_close(gnt_device **dev)
 {
+    gnti_error_record kept;
+
     if (dev == NULL || *dev == NULL)
         return;
+    gnti_error_keep(&kept);
     BACKEND(*dev)->close(*dev);
+    gnti_error_give_back(&kept);
     *dev = NULL;
 }
 
@@ -110,9 +114,13 @@ done:
 
 void gnti_buffer_free(gnt_buffer **buf)
 {
+    gnti_error_record kept;
+
     if (buf == NULL || *buf == NULL)
         return;
+    gnti_error_keep(&kept);
     BACKEND(*buf)->free(*buf);
+    gnti_error_give_back(&kept);
     *buf = NULL;
 }
 
@@ -143,9 +151,13 @@ done:
 
 void gnti_stream_close(gnt_stream **s)
 {
+    gnti_error_record kept;
+
     if (s == NULL || *s == NULL)
         return;
+    gnti_error_keep(&kept);
     BACKEND(*s)->stream_close(*s);
+    gnti_error_give_back(&kept);
     *s = NULL;
 }
 
@@ -187,9 +199,13 @@ gnt_status gnti_capture_launch(gnt_stream *s, const gnt_capture *c)
 
 void gnti_capture_free(const gnt_stream *s, gnt_capture **c)
 {
+    gnti_error_record kept;
+
     if (*c == NULL)
         return;
+    gnti_error_keep(&kept);
     BACKEND(s)->capture_free(*c);
+    gnti_error_give_back(&kept);
     *c = NULL;
 }
 
@@ -337,9 +353,13 @@ done:
 
 void gnti_spmm_plan_free(gnt_spmm_plan **plan)
 {
+    gnti_error_record kept;
+
     if (plan == NULL || *plan == NULL)
         return;
+    gnti_error_keep(&kept);
     BACKEND(*plan)->spmm_plan_free(*plan);
+    gnti_error_give_back(&kept);
     *plan = NULL;
 }
 

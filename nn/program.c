@@ -23,9 +23,11 @@ static void leave_workspace(gnti_program *p)
 void gnti_program_free(gnti_program **p)
 {
     gnti_program *q;
+    gnti_error_record kept;
 
     if (p == NULL || *p == NULL)
         return;
+    gnti_error_keep(&kept); /* what is queued is waited for */
     q = *p;
     if (q->params != NULL && q->params->busy == q->stream)
         q->params->busy = NULL;
@@ -59,6 +61,7 @@ void gnti_program_free(gnti_program **p)
     gnti_pool_free(&q->pool);
     gnti_free(q);
     *p = NULL;
+    gnti_error_give_back(&kept);
 }
 
 /* A rank that fails ends what the others wait for. */

@@ -7,6 +7,11 @@
 #include "base/alloc.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOST_BYTES = 256 };
 
 typedef struct worker {
     struct gnti_ranks *ranks;
@@ -30,6 +35,18 @@ struct gnti_ranks {
     void *user;
 };
 
+/* "rank 1 of 4 on host 'a': " in front of the text, unless the exchange that failed has told it. */
+static void name_rank(const gnti_rank *rank, int32_t size)
+{
+    char host[HOST_BYTES] = "?";
+
+    if (strstr(gnti_error_get()->text, "on host '") != NULL)
+        return;
+    if (gethostname(host, sizeof host - 1) != 0)
+        snprintf(host, sizeof host, "?");
+    gnti_error_prefix("rank %d of %d on host '%s': ", (int)rank->rank, (int)size, host);
+}
+
 static void run_call(worker *w, gnti_rank_fn fn, void *user)
 {
     gnti_rank *rank = &w->ranks->rank[w->local];
@@ -37,6 +54,8 @@ static void run_call(worker *w, gnti_rank_fn fn, void *user)
     w->status = fn(rank, user);
     if (w->status == GNT_OK)
         return;
+    if (w->status == GNT_ERR_DEVICE_LOST)
+        name_rank(rank, w->ranks->size);
     w->error = *gnti_error_get();
     if (rank->comm != NULL)
         gnti_comm_abort(rank->comm, w->error.text);

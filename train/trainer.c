@@ -169,9 +169,11 @@ done:
 void gnt_trainer_free(gnt_trainer **trainer)
 {
     gnt_trainer *tr = trainer != NULL ? *trainer : NULL;
+    gnti_error_record kept;
 
     if (tr == NULL)
         return;
+    gnti_error_keep(&kept); /* ranks of a lost device fail again while they leave */
     *trainer = NULL;
     gnti_objects_drop(&tr->objects, GNTI_OBJECT_TRAINER);
     gnti_ranks_free(&tr->ranks);
@@ -194,6 +196,7 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr->confusion);
     gnti_free(tr->seconds);
     gnti_free(tr);
+    gnti_error_give_back(&kept);
 }
 
 static gnt_status save_best(gnt_trainer *tr, int32_t member)

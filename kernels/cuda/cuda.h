@@ -113,6 +113,9 @@ struct gnt_stream {
             goto done;                                                                                       \
         }                                                                                                    \
     } while (0)
+/* The device that the calling thread works with, and the op that it queues: for the text of a lost device. */
+void cuda_note_device(int32_t index);
+void cuda_note_op(const char *op); /* a constant */
 gnt_status cuda_error_of(cudaError_t e, const char *call, const char *file, int line, const char *function);
 gnt_status cuda_sparse_error_of(cusparseStatus_t e, const char *call, const char *file, int line,
                                 const char *function);

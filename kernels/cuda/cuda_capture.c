@@ -55,6 +55,7 @@ gnt_status cuda_capture_launch(gnt_stream *s, const gnt_capture *c)
 
     GNT_TRY(cuda_enter(s->head.device));
     s->last_op = "a captured step";
+    cuda_note_op(s->last_op);
     s->may_fault = true;
     GNT_TRY_CUDA(cudaGraphLaunch(c->graph, s->stream));
 done:

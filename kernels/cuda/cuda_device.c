@@ -64,6 +64,7 @@ gnt_status cuda_enter(const gnt_device *dev)
 {
     gnt_status st = GNT_OK;
 
+    cuda_note_device(dev->index);
     GNT_TRY_CUDA(cudaSetDevice(dev->index));
 done:
     return st;

@@ -181,8 +181,11 @@ gnt_status cuda_stream_wait(gnt_stream *s, double seconds, bool *out_done)
         cuda_nap(start);
     }
     if (e != cudaSuccess) {
-        (void)cuda_error_of(e, "the stream", __FILE__, __LINE__, __func__);
-        GNT_FAIL(GNT_ERR_DEVICE_LOST,
+        cuda_note_op(s->last_op);
+        st = cuda_error_of(e, "the stream", __FILE__, __LINE__, __func__);
+        if (st == GNT_ERR_DEVICE_LOST)
+            goto done;
+        GNT_FAIL(GNT_ERR_DEVICE_LOST, /* whatever it is, nothing that is queued there can be trusted */
                  "cuda device %d stopped working: %s (code %d); the last op queued was %s",
                  s->head.device->index, cudaGetErrorString(e), (int)e, s->last_op);
     }

@@ -6,8 +6,11 @@
 
 static gnt_status enter_op(gnt_stream *s, const char *op)
 {
+    const gnt_status st = cuda_enter(s->head.device);
+
     s->last_op = op;
-    return cuda_enter(s->head.device);
+    cuda_note_op(op);
+    return st;
 }
 
 static gnt_status table_gemm(gnt_stream *s, const gnt_gemm_args *a)

@@ -26,6 +26,20 @@ json 'any(c["name"] == "cuda" and c["state"] == "ok" and "runtime" in c["text"] 
 # a device that fails is no bug of ours; a file that is no plug-in is told, and the processor is there
 HOSTCUDA_FAIL=lost:0:1 run 5 doctor
 out_has "gone or held by another program"
+
+# whenever it is lost, the text says which rank, host, device and op; the folder and stderr have the first text, not that of what fails
+# while things are freed
+for at in 3 60 100 200 400; do
+    HOSTCUDA_FAIL=lost:0:$at run 5 train a.h5 --model 'gcn:8, gcn' --epochs 200 --eval-every 20 -q --devices cuda:0 --run "lost-$at"
+    err_has "rank 0 of 1 on host '$(uname -n)': cuda device 0 stopped working" "the last op queued was"
+    [ ! -e "lost-$at/summary.json" ] || "$GNT_PYTHON" - "lost-$at/summary.json" err <<'P' || fail "another text in the folder"
+import json, sys
+assert "error: " + json.load(open(sys.argv[1]))["message"] == open(sys.argv[2]).read().strip()
+P
+    HOSTCUDA_FAIL=lost:1:$at run 5 train a.h5 --model 'gcn:8, gcn' --epochs 200 --eval-every 20 -q --devices cuda:0-1 --run "two-$at"
+    err_has "rank 1 of 2 on host '$(uname -n)'" "cuda device 1 stopped working" "the last op queued was"
+done
+[ -e lost-400/summary.json ] || fail "no run got as far as its folder"
 mkdir junk
 echo junk >junk/libgnntrain-cuda.so
 GNNTRAIN_PLUGIN_DIR=junk run 0 devices --json
