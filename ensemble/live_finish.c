@@ -78,6 +78,7 @@ done:
 typedef struct votes {
     gnti_votes *vote;                  /* (num) */
     const gnti_method_output **output; /* (num) whose they are */
+    double *prior;                     /* (num) weights that the method gives */
     int32_t num;
 } votes;
 
@@ -87,6 +88,7 @@ static void close_votes(votes *v)
         gnti_votes_close(&v->vote[i]);
     gnti_free(v->vote);
     gnti_free(v->output);
+    gnti_free(v->prior);
 }
 
 static gnt_status open_votes(const gnti_live *run, votes *v)
@@ -98,12 +100,14 @@ static gnt_status open_votes(const gnti_live *run, votes *v)
 
     GNT_TRY(gnti_calloc_array(&v->vote, num + 1));
     GNT_TRY(gnti_calloc_array(&v->output, num + 1));
+    GNT_TRY(gnti_calloc_array(&v->prior, num + 1));
     for (int32_t i = 0; i < num; i++) {
         if (!outputs[i].present)
             continue;
         snprintf(name, sizeof name, GNTI_ENSEMBLE_MEMBERS "/%s/logits.npy", outputs[i].name);
         GNT_TRY(gnti_path_join(run->config->run, name, &path));
         GNT_TRY(gnti_votes_open(path, run->data, &v->vote[v->num]));
+        v->prior[v->num] = outputs[i].weight;
         v->output[v->num++] = &outputs[i];
         gnti_free(path);
         path = NULL;
@@ -353,17 +357,18 @@ gnt_status gnti_live_finish(gnti_live *run, gnti_json **out_summary)
 {
     gnt_status st = GNT_OK;
     const gnt_trainer_config *train = &run->spec->members[0].train;
-    const gnti_combine_config config = { .how = (gnti_combine)run->spec->combine,
-                                         .rounds = run->spec->select_rounds,
-                                         .temperature = run->spec->temperature,
-                                         .metric = (gnti_metric)train->metric,
-                                         .split = train->split,
-                                         .seed = run->spec->seed };
+    gnti_combine_config config = { .how = (gnti_combine)run->spec->combine,
+                                   .rounds = run->spec->select_rounds,
+                                   .temperature = run->spec->temperature,
+                                   .metric = (gnti_metric)train->metric,
+                                   .split = train->split,
+                                   .seed = run->spec->seed };
     gnti_combined combined = { 0 };
     votes v = { 0 };
 
     GNT_TRY(finish_method(run));
     GNT_TRY(open_votes(run, &v));
+    config.prior = run->spec->method == GNTI_METHOD_EDDE ? v.prior : NULL;
     GNT_TRY(gnti_combine_members(v.vote, v.num, run->data, &config, &combined));
     GNT_TRY(write_all(run, &v, &config, &combined, out_summary));
 done:
