@@ -78,7 +78,7 @@ done:
     return st;
 }
 
-/* Members per block: g * width near 64 floats. */
+/* Members per block: g * width near 64 floats. Values of entries, which products read one member after the other, are apart. */
 void gnti_plan_blocks(gnti_program *p)
 {
     for (int64_t i = 1; i < p->ir.num_values; i++) {
@@ -86,7 +86,7 @@ void gnti_plan_blocks(gnti_program *p)
         int64_t g = p->config.block_members > 0 ? p->config.block_members
                                                 : gnti_max_i64(64 / gnti_max_i64(v->width, 1), 1);
 
-        if (v->shared || v->space == 0)
+        if (v->shared || v->space == 0 || v->space == p->ir.entry_space)
             g = 1;
         v->block_members = (int32_t)gnti_min_i64(g, p->ir.num_members);
     }
