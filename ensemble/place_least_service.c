@@ -46,6 +46,7 @@ gnt_status gnti_place_least_service(gnti_placing *s)
         if (s->width[s->order[i]] == 0)
             take_next(s, s->order[i]);
     GNT_TRY(gnti_placing_list(s, gnti_placing_line(s), s->in->num_tasks <= GNTI_PLACE_FEW));
+    GNT_TRY(gnti_placing_borrow(s)); /* a turn is a round: nobody waits for another to end */
 done:
     return st;
 }

@@ -287,6 +287,8 @@ gnt_status gnti_place_max_min(gnti_placing *s)
     for (int32_t t = 0; t < s->in->num_tasks; t++)
         gnti_placing_rank(s, t, gnti_placing_service(s, t));
     GNT_TRY(gnti_placing_list(s, gnti_placing_line(s), s->in->num_tasks <= GNTI_PLACE_FEW));
+    if (!s->in->in_round)
+        GNT_TRY(gnti_placing_borrow(s));
     GNT_TRY(gnti_placing_grow(s, false));
 done:
     return st;

@@ -151,7 +151,7 @@ static void test_between_rounds(void **state)
     place_case_add(&c, (double[]){ 2.0, 2.0 }, 1e6, 1e6);
     c.task[0].num_held = 1; /* device 0 */
     c.in.in_round = true;
-    place_case_add(&c, (double[]){ 10.0, 1.0 }, 1e6, 1e6);
+    place_case_add(&c, (double[]){ 10.0, 8.0 }, 1e6, 1e6);
     place_case_plan(&c);
     assert_true(c.held[0][0] == 0 && c.held[1][0] == 1);
     c.in.in_round = false;
