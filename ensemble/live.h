@@ -91,6 +91,7 @@ typedef struct gnti_live_task {
     int32_t num_members;
     int32_t *members_at_start, num_at_start; /* for the report */
     char *shape;                             /* of their program, what profile.json names */
+    double pause;                            /* wall seconds that its newest move kept it from training */
     int64_t epochs_here;                     /* since it is on its present devices */
     int32_t view;
     int64_t first_epoch, epoch, epochs; /* when it arrived; done; of its longest member */
@@ -210,6 +211,7 @@ void gnti_live_report_clear(gnti_live_report *report);
 /* ---- live_failure.c: under the lock ---- */
 /* After an epoch: tells the manager, retries what failed. t->trainer is gone where the report has a status. */
 gnt_status gnti_live_take_report(gnti_live_task *t, const gnti_live_report *report);
+gnt_status gnti_live_lose_device(gnti_live *run, int32_t device, const char *text);
 gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const char *text);
 /* Its members stand at different epochs: they come back as groups of equal ones. */
 gnt_status gnti_live_task_uneven(gnti_live_task *t);

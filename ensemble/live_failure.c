@@ -145,7 +145,7 @@ static bool is_on(const int32_t *devices, int32_t num, int32_t d)
 }
 
 /* The device is gone: what was on it goes back to its checkpoints, what was on its way there stays. */
-static gnt_status lose_device(gnti_live *run, int32_t d, const char *text)
+gnt_status gnti_live_lose_device(gnti_live *run, int32_t d, const char *text)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
@@ -184,11 +184,11 @@ static gnt_status lose_devices(gnti_live_task *t, const char *text)
 
     for (int32_t i = 0; i < t->num_devices; i++)
         if (!answers(t->run, t->devices[i], t->epoch)) {
-            GNT_TRY(lose_device(t->run, t->devices[i], text));
+            GNT_TRY(gnti_live_lose_device(t->run, t->devices[i], text));
             num_lost++;
         }
     if (num_lost == 0 && t->num_devices > 0)
-        GNT_TRY(lose_device(t->run, t->devices[0], text));
+        GNT_TRY(gnti_live_lose_device(t->run, t->devices[0], text));
 done:
     return st;
 }

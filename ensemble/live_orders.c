@@ -46,6 +46,8 @@ static gnt_status note_place(const gnti_live_task *t)
     GNT_TRY(gnti_json_set_int(o, "task", t->id));
     GNT_TRY(gnti_json_set_int(o, "epoch", t->epoch));
     GNT_TRY(gnti_json_set_number(o, "at", gnti_live_now(run)));
+    if (!run->is_virtual)
+        GNT_TRY(gnti_json_set_number(o, "pause_seconds", t->pause));
     GNT_TRY(gnti_json_set_array(o, "devices", &devices));
     for (int32_t i = 0; i < t->num_devices; i++)
         GNT_TRY(gnti_json_append_int(devices, t->devices[i]));

@@ -2,9 +2,11 @@
 /* Requests to a run that is going on, as files, so that another process of the same machine or file system can make them:
  *
  *   RUN/requests/ID.json          {"devices": "2"}                            whole or not there
+ *                                 {"devices": "2", "at": 0.5}                 not before this time of the run's clock
+ *                                 {"lose": 1, "at": 0.5}                      device 1 is lost: for tests and figures
  *   RUN/requests/ID.answer.json   {"accepted": true, "added": 1, ...}        or {"accepted": false, "message": "..."}
  * The run takes them between epochs, in the order of their names; whoever asked removes both. What an ended run left unanswered is
- * refused by the next one.
+ * removed by the next one, unless it names a time.
  */
 #include "ensemble/live.h"
 
@@ -25,30 +27,71 @@ static const double POLL_EVERY = 0.05;
 
 /* ---- the run's side ------------------------------------------------------------------------------------------------------ */
 
-/* The first name in the folder that has no answer yet; NULL: none. To be freed. */
-static gnt_status find_request(const char *folder, char **out)
+/* "x.json" is a request, "x.answer.json" and hidden files are none. */
+static bool is_request(const char *name)
+{
+    const size_t length = strlen(name);
+
+    return length > 5 && length <= 255 && name[0] != '.' && strcmp(name + length - 5, ".json") == 0 &&
+           (length <= sizeof ANSWER - 1 || strcmp(name + length - (sizeof ANSWER - 1), ANSWER) != 0);
+}
+
+static gnt_status answer_path(const char *folder, const char *name, char **out)
+{
+    char answer[320];
+
+    snprintf(answer, sizeof answer, "%.*s" ANSWER, (int)strlen(name) - 5, name);
+    return gnti_path_join(folder, answer, out);
+}
+
+/* When it is due on the run's clock: 0 without a time, or when it cannot be read, which its answer will tell. */
+static double due_at(const char *path)
+{
+    gnti_json *o = NULL;
+    double at = 0.0;
+
+    if (gnti_json_read(path, &o) != GNT_OK || gnti_json_find(o, "at") == NULL ||
+        gnti_json_get_number(o, "at", &at) != GNT_OK || !(at > 0.0))
+        at = 0.0;
+    gnt_clear_error();
+    gnti_json_free(&o);
+    return at;
+}
+
+/* Whether a file of the folder is a request that is due and has no answer yet. */
+static gnt_status is_open(const gnti_live *run, const char *folder, const char *name, bool *out)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL, *answer = NULL;
+
+    *out = false;
+    if (!is_request(name))
+        return GNT_OK;
+    GNT_TRY(answer_path(folder, name, &answer));
+    GNT_TRY(gnti_path_join(folder, name, &path));
+    *out = !gnti_file_exists(answer) && due_at(path) <= gnti_live_now(run);
+done:
+    gnti_free(path);
+    gnti_free(answer);
+    return st;
+}
+
+/* The first name in the folder that is one; NULL: none. To be freed. */
+static gnt_status find_request(const gnti_live *run, const char *folder, char **out)
 {
     gnt_status st = GNT_OK;
     DIR *dir = opendir(folder);
-    char *best = NULL, *path = NULL;
+    char *best = NULL;
 
     for (struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
-        const size_t length = strlen(e->d_name);
-        char answer[320];
+        bool open = false;
 
-        if (length < 6 || length > 255 || e->d_name[0] == '.' ||
-            strcmp(e->d_name + length - 5, ".json") != 0 ||
-            (length > sizeof ANSWER - 1 && strcmp(e->d_name + length - (sizeof ANSWER - 1), ANSWER) == 0))
+        GNT_TRY(is_open(run, folder, e->d_name, &open));
+        if (!open || (best != NULL && strcmp(e->d_name, best) >= 0))
             continue;
-        snprintf(answer, sizeof answer, "%.*s" ANSWER, (int)length - 5, e->d_name);
-        GNT_TRY(gnti_path_join(folder, answer, &path));
-        if (!gnti_file_exists(path) && (best == NULL || strcmp(e->d_name, best) < 0)) {
-            gnti_free(best);
-            best = NULL;
-            GNT_TRY(gnti_strdup(&best, e->d_name));
-        }
-        gnti_free(path);
-        path = NULL;
+        gnti_free(best);
+        best = NULL;
+        GNT_TRY(gnti_strdup(&best, e->d_name));
     }
     *out = best;
     best = NULL;
@@ -56,7 +99,21 @@ done:
     if (dir != NULL)
         closedir(dir);
     gnti_free(best);
-    gnti_free(path);
+    return st;
+}
+
+static gnt_status lose(gnti_live *run, const gnti_json *request, gnti_json *answer)
+{
+    gnt_status st = GNT_OK;
+    int64_t device = 0;
+
+    GNT_TRY(gnti_json_get_int(request, "lose", &device));
+    GNT_CHECK(device >= 0 && device < run->num_devices, GNT_ERR_USAGE,
+              "there is no device %lld, the run has %d", (long long)device, (int)run->num_devices);
+    GNT_TRY(gnti_live_lose_device(run, (int32_t)device, "as a request asks"));
+    GNT_TRY(gnti_json_set_bool(answer, "accepted", true));
+    GNT_TRY(gnti_json_set_int(answer, "lost", device));
+done:
     return st;
 }
 
@@ -78,7 +135,7 @@ done:
 }
 
 /* A request that makes no sense is the asker's failure, not the run's. */
-static gnt_status answer_request(gnti_live *run, const char *path, const char *answer_path)
+static gnt_status answer_request(gnti_live *run, const char *path, const char *to)
 {
     gnt_status st = GNT_OK;
     gnti_json *request = NULL, *answer = NULL;
@@ -86,9 +143,9 @@ static gnt_status answer_request(gnti_live *run, const char *path, const char *a
 
     GNT_TRY(gnti_json_create_object(&answer));
     st = gnti_json_read(path, &request);
-    if (st == GNT_OK)
-        st = gnti_json_get_text(request, "devices", &devices);
-    if (st == GNT_OK)
+    if (st == GNT_OK && gnti_json_find(request, "lose") != NULL)
+        st = lose(run, request, answer);
+    else if (st == GNT_OK && (st = gnti_json_get_text(request, "devices", &devices)) == GNT_OK)
         st = resize(run, devices, answer);
     if (st == GNT_ERR_USAGE || st == GNT_ERR_FORMAT || st == GNT_ERR_UNSUPPORTED || st == GNT_ERR_LIMIT) {
         gnti_json_free(&answer);
@@ -98,7 +155,7 @@ static gnt_status answer_request(gnti_live *run, const char *path, const char *a
         st = GNT_OK;
     }
     GNT_TRY(st);
-    GNT_TRY(gnti_json_write(answer_path, answer));
+    GNT_TRY(gnti_json_write(to, answer));
 done:
     gnti_json_free(&request);
     gnti_json_free(&answer);
@@ -110,17 +167,15 @@ gnt_status gnti_live_take_requests(gnti_live *run)
     gnt_status st = GNT_OK;
     const double now = gnti_clock_seconds();
     char *folder = NULL, *name = NULL, *path = NULL, *answer = NULL;
-    char answer_name[320];
 
-    if (now - run->polled_at < POLL_EVERY)
+    if (!run->is_virtual && now - run->polled_at < POLL_EVERY)
         return GNT_OK;
     run->polled_at = now;
     GNT_TRY(gnti_path_join(run->config->run, "requests", &folder));
-    GNT_TRY(find_request(folder, &name));
+    GNT_TRY(find_request(run, folder, &name));
     if (name != NULL) {
-        snprintf(answer_name, sizeof answer_name, "%.*s" ANSWER, (int)strlen(name) - 5, name);
         GNT_TRY(gnti_path_join(folder, name, &path));
-        GNT_TRY(gnti_path_join(folder, answer_name, &answer));
+        GNT_TRY(answer_path(folder, name, &answer));
         GNT_TRY(answer_request(run, path, answer));
     }
 done:
@@ -144,7 +199,8 @@ gnt_status gnti_live_forget_requests(const gnti_live *run)
         if (e->d_name[0] == '.')
             continue;
         GNT_TRY(gnti_path_join(folder, e->d_name, &path));
-        (void)unlink(path);
+        if (!is_request(e->d_name) || due_at(path) == 0.0)
+            (void)unlink(path);
         gnti_free(path);
         path = NULL;
     }
@@ -194,7 +250,7 @@ gnt_status gnti_ensemble_resize(const char *run, const char *devices, double wai
     gnti_device_spec *specs = NULL;
     gnti_json *answer = NULL;
     int32_t num = 0;
-    char *folder = NULL, *request = NULL, *answer_path = NULL, *journal = NULL, name[96];
+    char *folder = NULL, *request = NULL, *reply = NULL, *journal = NULL, name[96];
     bool accepted = false;
     const char *message = NULL;
 
@@ -209,10 +265,10 @@ gnt_status gnti_ensemble_resize(const char *run, const char *devices, double wai
     snprintf(name, sizeof name, "%020.6f-%ld.json", gnti_clock_seconds(), (long)getpid());
     GNT_TRY(gnti_path_join(folder, name, &request));
     snprintf(name + strlen(name) - 5, 32, ANSWER);
-    GNT_TRY(gnti_path_join(folder, name, &answer_path));
+    GNT_TRY(gnti_path_join(folder, name, &reply));
     GNT_TRY(write_request(request, devices));
-    GNT_TRY(wait_for_answer(run, answer_path, wait_limit));
-    GNT_TRY(gnti_json_read(answer_path, &answer));
+    GNT_TRY(wait_for_answer(run, reply, wait_limit));
+    GNT_TRY(gnti_json_read(reply, &answer));
     GNT_TRY(gnti_json_get_bool(answer, "accepted", &accepted));
     if (!accepted)
         GNT_TRY(gnti_json_get_text(answer, "message", &message));
@@ -222,13 +278,13 @@ gnt_status gnti_ensemble_resize(const char *run, const char *devices, double wai
 done:
     if (request != NULL)
         (void)unlink(request);
-    if (answer_path != NULL)
-        (void)unlink(answer_path);
+    if (reply != NULL)
+        (void)unlink(reply);
     gnti_json_free(&answer);
     gnti_free(specs);
     gnti_free(folder);
     gnti_free(request);
-    gnti_free(answer_path);
+    gnti_free(reply);
     gnti_free(journal);
     return st;
 }

@@ -104,6 +104,7 @@ static gnt_status settle(gnti_live_task *t, double begin)
     gnt_status st = GNT_OK;
     gnti_live_order *o = &t->order;
 
+    t->pause = gnti_clock_seconds() - begin;
     GNT_TRY(gnti_live_task_sit(t));
     GNT_TRY(placed(t, o->generation, begin));
 done:
