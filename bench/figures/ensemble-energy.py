@@ -34,6 +34,8 @@ def lean(f, seed, joules):
 
 
 def measure(f):
+    if not FILES.is_dir():
+        raise figure.Missing(f"no folder '{FILES}': the members and devices of this figure lie in the source tree")
     plain = {seed: facts(f, "first-come", seed) for seed in range(1, 6)}
     sides = (("energy", ">= 1.57", lambda seed: lean(f, seed, plain[seed]["joules"])), ("shortest", "", lambda seed: facts(f, "shortest", seed)))
     for policy, goal, ask in sides:

@@ -17,6 +17,8 @@ def facts(f, policy, seed):
 
 
 def measure(f):
+    if not FILES.is_dir():
+        raise figure.Missing(f"no folder '{FILES}': the members and devices of this figure lie in the source tree")
     for policy, goal in (("max-min", ">= 2"), ("first-come", "")):
         if not f.wants(policy):
             continue
