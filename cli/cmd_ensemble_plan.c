@@ -6,10 +6,12 @@
 
 static const gnt_option options[] = {
     GNT_OPTION_GROUP("Plan"),
-    GNT_OPTION_TEXT("devices", gntx_ensemble_options, devices, NULL,
+    GNT_OPTION_TEXT("devices", gntx_plan_options, devices, NULL,
                     "how many, or kind:key=value;..., or cuda:0-3;cpu:threads=8 (gnntrain devices --help)"),
-    GNT_OPTION_TEXT("partition", gntx_ensemble_options, partition, NULL,
+    GNT_OPTION_TEXT("partition", gntx_plan_options, partition, NULL,
                     "file of gnntrain partition: groups may then be spread over several devices"),
+    GNT_OPTION_BOOL("measure", gntx_plan_options, measure, false,
+                    "train four epochs of each kind of group on each type of device; what they took is kept"),
     GNT_OPTION_END,
 };
 
@@ -51,6 +53,6 @@ const cli_verb cmd_ensemble_plan = {
     .min_arguments = 2,
     .max_arguments = 2,
     .header = true,
-    .sections = { { table, sizeof(gntx_ensemble_options) }, { cli_machine_table, sizeof(cli_machine) } },
+    .sections = { { table, sizeof(gntx_plan_options) }, { cli_machine_table, sizeof(cli_machine) } },
     .run = run,
 };

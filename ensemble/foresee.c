@@ -22,7 +22,10 @@ typedef struct planning {
     int64_t num_fused, fused_capacity;
     uint8_t *pending;  /* (members) of this round */
     int32_t *round_of; /* (members) -1: in no group yet */
-    int64_t chunks;    /* of the partition that is given, 0: none */
+    gnt_context *ctx;
+    gnti_group_profile *profile;
+    bool measure;
+    int64_t chunks; /* of the partition that is given, 0: none */
 } planning;
 
 /* ---- groups -------------------------------------------------------------------------------------------------------- */
@@ -136,6 +139,32 @@ static int32_t widest(const planning *p, const gnti_spec_member *m)
     return (int32_t)gnti_min_i64(chunks, p->plan.devices.num);
 }
 
+/* What a group took on a device of a type, from the cache or by a short run, takes the place of what was predicted. */
+static gnt_status take_measured(planning *p, gnti_foreseen_group *g, int32_t type)
+{
+    gnt_status st = GNT_OK;
+    const gnti_spec *spec = p->plan.spec;
+    const gnti_device_spec *device = p->plan.devices.job.place.specs;
+    char key[GNTI_GROUP_KEY_BYTES];
+    gnti_group_measure m;
+
+    for (int32_t d = 0; p->plan.devices.list[d].type != type; d++)
+        device++;
+    GNT_TRY(
+        gnti_group_key(&spec->members[g->group->members[0]], g->group->num_members, p->data, device, key));
+    if (!gnti_group_profile_find(p->profile, key, &m)) {
+        if (!p->measure)
+            return GNT_OK;
+        GNT_TRY(gnti_group_measure_run(p->ctx, spec, g->group, p->data, device, &m));
+        GNT_TRY(gnti_group_profile_set(p->profile, key, &m));
+    }
+    g->seconds[type] = m.seconds;
+    g->measured_bytes = gnti_max_i64(g->measured_bytes, m.bytes);
+    g->num_measured++;
+done:
+    return st;
+}
+
 static gnt_status fill_group(planning *p, int32_t index)
 {
     gnt_status st = GNT_OK;
@@ -152,14 +181,18 @@ static gnt_status fill_group(planning *p, int32_t index)
     g->max_devices = widest(p, first);
     g->data = first->view.seed == 0 ? 0 : index + 1; /* a view is that of one member */
     GNT_TRY(gnti_calloc_array(&g->seconds, plan->devices.num_types));
+    GNT_TRY(gnti_calloc_array(&g->predicted, plan->devices.num_types));
     GNT_TRY(gnti_fusion_forecast_make(first, fused->num_members, p->data, &all));
     GNT_TRY(gnti_fusion_forecast_make(first, 1, p->data, &alone));
     for (int32_t d = 0; d < plan->devices.num; d++)
         g->seconds[plan->devices.list[d].type] =
             gnti_fusion_epoch_seconds(&all, first, &plan->devices.list[d].rates, evaluates);
+    memcpy(g->predicted, g->seconds, (size_t)plan->devices.num_types * sizeof *g->predicted);
     GNT_TRY(count_epochs(plan->spec, fused,
                          gnti_fusion_epoch_seconds(&alone, first, &plan->devices.list[0].rates, evaluates),
-                         g->seconds[plan->devices.list[0].type], &g->epochs));
+                         g->predicted[plan->devices.list[0].type], &g->epochs));
+    for (int32_t type = 0; type < plan->devices.num_types; type++)
+        GNT_TRY(take_measured(p, g, type));
 done:
     gnti_fusion_forecast_free(&all);
     gnti_fusion_forecast_free(&alone);
@@ -202,13 +235,16 @@ done:
 
 static void free_planning(planning *p)
 {
-    for (int32_t g = 0; p->plan.groups != NULL && g < p->plan.num_groups; g++)
+    for (int32_t g = 0; p->plan.groups != NULL && g < p->plan.num_groups; g++) {
         gnti_free(p->plan.groups[g].seconds);
+        gnti_free(p->plan.groups[g].predicted);
+    }
     gnti_free(p->plan.groups);
     gnti_fused_groups_free(&p->plan.fused, (int32_t)p->num_fused);
     gnti_free(p->plan.group_of);
     gnti_free(p->plan.spans);
     gnti_foreseen_devices_close(&p->plan.devices);
+    gnti_group_profile_free(&p->profile);
     gnti_free(p->speeds);
     gnti_free(p->capacity);
     gnti_free(p->pending);
@@ -216,7 +252,7 @@ static void free_planning(planning *p)
 }
 
 gnt_status gntx_ensemble_plan(gnt_context *ctx, const char *spec_path, const char *data_path,
-                              const gntx_ensemble_options *options, gntx_json **out)
+                              const gntx_plan_options *options, gntx_json **out)
 {
     gnt_status st = GNT_OK;
     gnt_dataset *data = NULL;
@@ -226,14 +262,21 @@ gnt_status gntx_ensemble_plan(gnt_context *ctx, const char *spec_path, const cha
 
     GNT_CHECK(ctx != NULL && spec_path != NULL && data_path != NULL && options != NULL && out != NULL,
               GNT_ERR_ARG, "context, spec, dataset, options and out must not be NULL");
-    GNT_TRY(gnti_dataset_read_header(ctx, data_path, &data));
+    if (options->measure)
+        GNT_TRY(gnt_dataset_open(ctx, data_path, &data));
+    else
+        GNT_TRY(gnti_dataset_read_header(ctx, data_path, &data));
     GNT_TRY(gnti_spec_open(ctx, spec_path, data, &spec));
     GNT_TRY(gnti_method_shape(spec));
     p.plan.spec = spec;
+    p.ctx = ctx;
     p.data = data;
+    p.measure = options->measure;
+    GNT_TRY(gnti_group_profile_open(NULL, &p.profile));
     GNT_TRY(count_chunks(&p, options->partition));
     GNT_TRY(gnti_foreseen_devices_open(ctx, options->devices, &p.plan.devices));
     GNT_TRY(make_plan(&p));
+    gnti_group_profile_save(p.profile);
     GNT_TRY(gnti_foreseen_facts(&p.plan, &facts));
     *out = (gntx_json *)facts;
     facts = NULL;

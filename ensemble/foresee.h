@@ -12,8 +12,9 @@
 
 #include "base/json.h"
 #include "ensemble/fusion.h"
+#include "ensemble/group_profile.h"
 #include "ensemble/manager.h"
-#include "ensemble/pool.h"
+#include "ensemble/pool_device.h"
 #include "train/job.h"
 
 typedef struct gnti_foreseen_device {
@@ -37,6 +38,9 @@ void gnti_foreseen_devices_close(gnti_foreseen_devices *d);
 typedef struct gnti_foreseen_group {
     const gnti_fused_group *group; /* lent */
     double *seconds;               /* (types) of an epoch with all its members */
+    double *predicted;             /* (types) the same by the forecast, where `seconds` were measured */
+    int64_t measured_bytes;        /* the most of all types, 0: not measured */
+    int32_t num_measured;          /* types */
     double epochs;                 /* of that length that are as long as all its epochs */
     int32_t max_devices, data;     /* data: of its view, 0: the dataset */
     int32_t after;                 /* the group that must have ended before it begins, -1: none */

@@ -3,7 +3,7 @@
 #include "ensemble/foresee.h"
 
 #include "base/alloc.h"
-#include "ensemble/pool.h"
+#include "ensemble/pool_device.h"
 
 #include <math.h>
 

@@ -77,6 +77,11 @@ static gnt_status put_groups(const gnti_foreseen *p, gnti_json *o)
         GNT_TRY(gnti_json_set_int(item, "lasting_bytes", group->lasting_bytes));
         GNT_TRY(gnti_json_set_int(item, "scratch_bytes", group->scratch_bytes));
         GNT_TRY(gnti_json_set_numbers(item, "epoch_seconds", p->groups[g].seconds, p->devices.num_types));
+        GNT_TRY(gnti_json_set_numbers(item, "predicted_epoch_seconds", p->groups[g].predicted,
+                                      p->devices.num_types));
+        GNT_TRY(gnti_json_set_bool(item, "measured", p->groups[g].num_measured == p->devices.num_types));
+        if (p->groups[g].num_measured > 0)
+            GNT_TRY(gnti_json_set_int(item, "measured_bytes", p->groups[g].measured_bytes));
         GNT_TRY(gnti_json_set_number(item, "epochs", p->groups[g].epochs));
         GNT_TRY(put_placement(p, g, item));
     }

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/team.h"
-#include "ensemble/pool.h"
+#include "ensemble/pool_device.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -42,13 +42,31 @@ done:
     return st;
 }
 
+/* Whether a run of this config goes over parts (train/job.h): its program is another one then. One device without a partition or
+ * chunks has the whole graph. */
+static gnt_status goes_over_parts(const gnt_model *model, const gnt_trainer_config *config, bool *out)
+{
+    gnt_status st = GNT_OK;
+    gnti_device_spec *specs = NULL;
+    int32_t num = 0;
+    const gnti_comm *processes = gnti_context_processes(gnti_model_context(model));
+
+    GNT_TRY(gnti_device_specs_parse(config->devices, &specs, &num));
+    *out = num > 1 || (processes != NULL && processes->size > 1) || config->chunks > 0 ||
+           (config->partition != NULL && config->partition[0] != '\0') ||
+           config->run != NULL; /* whose folder may have one */
+done:
+    gnti_free(specs);
+    return st;
+}
+
 static gnt_status plan_both(gnti_forecast *f, const gnt_model *model, const gnt_trainer_config *config,
-                            gnt_label_kind labels)
+                            gnt_label_kind labels, bool over_parts)
 {
     gnt_status st = GNT_OK;
     const gnti_dist_config dist = { .strategy = (gnti_strategy)config->strategy,
                                     .wire = (gnti_wire)config->wire };
-    gnti_plan_config plan = { .dist = &dist,
+    gnti_plan_config plan = { .dist = over_parts ? &dist : NULL,
                               .disabled_passes = f->disabled,
                               .row_capacity = gnti_max_i64(f->num_nodes, 1),
                               .expected_arcs = f->facts.num_arcs,
@@ -66,6 +84,7 @@ gnt_status gnti_forecast_create(const gnt_model *model, const gnt_dataset *data,
     gnt_status st = GNT_OK;
     gnti_forecast *f = NULL;
     const gnti_split *split = NULL;
+    bool over_parts = true;
 
     GNT_TRY(gnti_calloc_array(&f, 1));
     gnti_dataset_get_header(data, &f->facts);
@@ -87,7 +106,8 @@ gnt_status gnti_forecast_create(const gnt_model *model, const gnt_dataset *data,
     f->inductive = split->inductive;
     for (int part = 0; part < 3; part++)
         f->scored = gnti_max_i64(f->scored, split->num_nodes[part]);
-    GNT_TRY(plan_both(f, model, config, data->y.kind));
+    GNT_TRY(goes_over_parts(model, config, &over_parts));
+    GNT_TRY(plan_both(f, model, config, data->y.kind, over_parts));
     f->may_broadcast = config->strategy != GNTI_STRATEGY_HALO && gnti_program_only_sums(f->step) &&
                        gnti_context_determinism(gnti_model_context(model)) != GNTI_DET_BITWISE;
     *out = f;

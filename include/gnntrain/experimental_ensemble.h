@@ -24,8 +24,12 @@ GNT_API const gnt_option *gntx_ensemble_option_table(void);
 /* Members, groups, predicted bytes and seconds, placement, the device x member matrix; nothing is trained: {"members": [{"name",
  * "seed", "model", "differs", "group"}], "groups": [{"members", "bytes", "epoch_seconds", "devices"}], "devices": [...], "matrix":
  * [[...]], "makespan_seconds", "lower_bound_seconds"}. */
+typedef struct gntx_plan_options {
+    char *devices, *partition; /* as of gntx_ensemble_options */
+    bool measure; /* short runs of what was not measured yet: four epochs of a group on each type of device */
+} gntx_plan_options;
 GNT_API gnt_status gntx_ensemble_plan(gnt_context *ctx, const char *spec, const char *data,
-                                      const gntx_ensemble_options *options, gntx_json **out);
+                                      const gntx_plan_options *options, gntx_json **out);
 
 typedef struct gntx_ensemble_progress {
     int32_t num_members, num_ended, num_failed, num_running;

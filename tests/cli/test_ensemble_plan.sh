@@ -4,6 +4,7 @@
 # file, line and key; nothing is written.
 source "$(dirname "$0")/support.sh"
 
+unset XDG_CACHE_HOME
 run 0 generate csbm --nodes 300 --seed 1 -o g.h5
 cat >spec.yaml <<'END'
 train: { epochs: 40 }
@@ -55,6 +56,22 @@ taken = json.load(open("spec-run/report.json"))["run"]["manager"]["makespan_seco
 print(f"foreseen {foreseen:.6f} s, taken {taken:.6f} s")
 exit(abs(foreseen / taken - 1) > 0.1)
 END
+
+# short runs: on the virtual clock the forecast's seconds are nearly those measured, bytes are those of the device's allocator; the next
+# plan finds them
+run 0 ensemble plan spec.yaml g.h5 --devices "$clock" --measure --json
+json 'all(g["measured"] and len(g["epoch_seconds"]) == 3 for g in x["groups"])'
+json 'all(abs(m / p - 1) < 0.1 for g in x["groups"] for m, p in zip(g["epoch_seconds"], g["predicted_epoch_seconds"]))'
+json 'all(0.8 * (g["lasting_bytes"] + g["scratch_bytes"]) < g["measured_bytes"] <= g["lasting_bytes"] + g["scratch_bytes"] for g in x["groups"])'
+cp out measured
+[ -s .cache/gnntrain/groups.json ] || fail "nothing is kept"
+run 0 ensemble plan spec.yaml g.h5 --devices "$clock" --json
+python3 -c 'import json; a, b = json.load(open("measured")), json.load(open("out")); exit([g["epoch_seconds"] for g in a["groups"]] != [g["epoch_seconds"] for g in b["groups"]])' ||
+    fail "the second plan has other seconds"
+echo '{"format": "gnntrain-groups", "version": "9", "classes": []' >.cache/gnntrain/groups.json # damaged: as if there were none
+run 0 ensemble plan spec.yaml g.h5 --devices "$clock" --json
+json 'not any(g["measured"] for g in x["groups"])'
+rm -r .cache
 
 # a graph that is cut: one member on two devices; the partition of another graph is refused
 printf 'model: "gcn:16, gcn"\ntrain: { epochs: 40 }\n' >one.yaml

@@ -61,4 +61,12 @@ run 0 estimate large.h5 --model 'gcn:16, gcn' --devices 4 --json
 json '"halo" in x["assumed"] and all(d["halo_rows"] == d["rows"] for d in x["devices"])'
 run 0 estimate sbm.h5 --model 'gcn:16, gcn' --devices 2 --run run-none
 [ ! -e run-none ] || fail "an estimate has written a folder"
+# one device with a limit has the whole graph: what is told fits, a hundredth less does not
+run 0 generate csbm --nodes 2000 -o limit.h5
+for model in 'gcn:16, gcn' 'sage:16, sage'; do
+    run 0 estimate limit.h5 --model "$model" --seeds 7 --dropout 0.5 --devices 'cpu:mem=1G' --json
+    told=$(python3 -c 'import json; print(json.load(open("out"))["devices"][0]["device_bytes"])')
+    run 0 train limit.h5 --model "$model" --seeds 7 --dropout 0.5 --epochs 3 --devices "cpu:mem=$told" --quiet
+    run 4 train limit.h5 --model "$model" --seeds 7 --dropout 0.5 --epochs 3 --devices "cpu:mem=$((told * 99 / 100))" --quiet
+done
 echo "estimate of ranks: all as expected"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices as an ensemble sees them: which are of one type, and what they are called. */
-#ifndef GNTI_ENSEMBLE_POOL_H
-#define GNTI_ENSEMBLE_POOL_H
+#ifndef GNTI_ENSEMBLE_POOL_DEVICE_H
+#define GNTI_ENSEMBLE_POOL_DEVICE_H
 
 #include "kernels/virtual.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types and names of devices. "auto" is called what it stands for. */
-#include "ensemble/pool.h"
+#include "ensemble/pool_device.h"
 
 #include <stdio.h>
 #include <string.h>
