@@ -201,7 +201,7 @@ gnt_status gnti_manager_plan(gnti_manager *m)
     GNT_TRY(end_patience(m));
     m->facts.num_plans++;
     m->planned_at = m->now;
-    m->planned_finish = in.num_tasks > 0 ? plan.finish : 0.0;
+    m->planned_finish = in.num_tasks > 0 ? plan.finish : INFINITY;
     m->plan_at = INFINITY;
     if (!in.in_round)
         m->round_at = m->now + m->config.round_seconds;
@@ -217,7 +217,10 @@ void gnti_manager_plan_now(gnti_manager *m)
 
 void gnti_manager_plan_soon(gnti_manager *m, double share)
 {
-    const double at = isfinite(m->planned_finish) ? m->planned_at + share * m->planned_finish : m->now;
+    const bool known = isfinite(m->planned_finish) && m->planned_finish > 0.0;
+    const double left =
+        known ? m->planned_finish : m->now - m->started_at; /* else as long as it has lasted */
+    const double at = m->planned_at + share * left;
 
     if (at < m->plan_at)
         m->plan_at = at > m->now ? at : m->now;

@@ -14,7 +14,7 @@ static void plan_if_few(gnti_manager *m)
     if (m->num_live + m->num_devices < MANY)
         gnti_manager_plan_now(m);
     else
-        gnti_manager_plan_soon(m, 5e-4);
+        gnti_manager_plan_soon(m, 1e-3);
 }
 
 /* ---- seats ---- */

@@ -88,7 +88,7 @@ class Figure:
     # ---- our side
 
     def gnntrain(self, *words, environment=None, check=True, prefix=()):
-        """Runs the command; the answer has returncode, stdout, stderr and peak_bytes, the process's largest memory."""
+        """Runs the command; the answer has returncode, stdout, stderr, peak_bytes, the process's largest memory, and cpu_seconds."""
         command = [*prefix, str(self.command), *(str(word) for word in words)]
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = subprocess.Popen(command, stdout=out, stderr=err, env={**os.environ, **(environment or {})})
@@ -97,6 +97,7 @@ class Figure:
             out.seek(0), err.seek(0)
             done = subprocess.CompletedProcess(command, process.returncode, out.read(), err.read())
         done.peak_bytes = used.ru_maxrss * 1024
+        done.cpu_seconds = used.ru_utime + used.ru_stime
         if check and done.returncode != 0:
             raise Failed(f"{shlex.join(command)}: exit {done.returncode}: {done.stderr.strip()[-800:]}")
         return done
