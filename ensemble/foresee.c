@@ -267,7 +267,6 @@ gnt_status gntx_ensemble_plan(gnt_context *ctx, const char *spec_path, const cha
     else
         GNT_TRY(gnti_dataset_read_header(ctx, data_path, &data));
     GNT_TRY(gnti_spec_open(ctx, spec_path, data, &spec));
-    GNT_TRY(gnti_method_shape(spec));
     p.plan.spec = spec;
     p.ctx = ctx;
     p.data = data;

@@ -15,7 +15,6 @@ for spec in "$examples"/*.yaml; do
     run 0 ensemble plan "$name.yaml" g.h5 --devices 2 --json
     json 'all(any(row[m] > 0 for row in x["matrix"]) for m in range(len(x["members"])))'
     count=$((count + 1))
-    case $name in snapshot | swap | edde | soup) continue ;; esac # until their methods are built
     run 0 ensemble train "$name.yaml" g.h5 --run "$name-run" --devices 2 --json --quiet
     json 'x["outcome"] == "complete" and x["ensemble"]["test_metric"] > 0.3 and len(x["members"]) >= 1'
     cp out first
