@@ -218,6 +218,30 @@ static void diverging_member_is_alone(void **state)
     }
 }
 
+/* A device on which groups of the planned size do not fit after all: they are cut until they do, and nothing else changes. How much
+ * less than planned it may be is tried out. */
+static void group_without_memory_is_cut(void **state)
+{
+    const char *spec = "model: \"gcn:16, gcn\"\ntrain: { epochs: 4, dropout: 0.5 }\nseed: 5\ncount: 8\n";
+    char whole[GNT_TEST_PATH_BYTES], run[GNT_TEST_PATH_BYTES], devices[64], name[16];
+    int found = 0;
+
+    (void)state;
+    gnt_assert_ok(run_it(&(call){ .spec = spec, .run = new_folder(whole, "room"), .devices = "1" }, NULL));
+    for (int kib = 60; kib <= 240 && found < 2; kib += 6) {
+        snprintf(devices, sizeof devices, "cpu:clock=virtual,mem=%dK", kib);
+        gnt_assert_ok(
+            run_it(&(call){ .spec = spec, .run = new_folder(run, "memory"), .devices = devices }, NULL));
+        found += count_events(run, "failed", NULL) > 0;
+        for (int m = 0; m < 8; m++) {
+            snprintf(name, sizeof name, "m%02d", m);
+            assert_same_member(whole, name, run, name);
+        }
+        assert_int_equal(count_events(run, "ended", NULL), 8);
+    }
+    assert_true(found > 0); /* else plans have become exact: tell them of more memory than there is */
+}
+
 /* ---- stops --------------------------------------------------------------------------------------------------------------- */
 
 typedef struct stopper {
@@ -350,6 +374,48 @@ static void resized_run_is_the_fixed_one(void **state)
     assert_same_members(whole, run);
 }
 
+static void write_request(const char *run, const char *name, const char *text)
+{
+    char path[GNT_TEST_PATH_BYTES + 64];
+
+    snprintf(path, sizeof path, "%s/requests", run);
+    gnt_assert_ok(gnti_folder_create(path));
+    snprintf(path, sizeof path, "%s/requests/%s", run, name);
+    gnt_assert_ok(gnti_file_write_all(path, text, strlen(text)));
+}
+
+/* On a virtual clock requests have times: devices come, go and are lost in the middle, and the loss is the only one that repeats epochs. */
+static void timed_requests_are_kept(void **state)
+{
+    char run[GNT_TEST_PATH_BYTES], path[GNT_TEST_PATH_BYTES + 64];
+    gnti_json *summary = NULL, *answer = NULL;
+    double all = 0.0;
+    char text[200];
+    bool accepted = true;
+
+    (void)state;
+    gnt_assert_ok(run_it(
+        &(call){ .spec = SPEC, .run = new_folder(run, "timed"), .devices = "cpu:clock=virtual" }, &summary));
+    gnt_assert_ok(gnti_json_get_number(gnti_json_find(summary, "schedule"), "makespan_seconds", &all));
+    gnti_json_free(&summary);
+    new_folder(run, "timed");
+    snprintf(text, sizeof text, "{\"devices\": \"cpu:clock=virtual;cpu:clock=virtual,speed=2\", \"at\": %g}",
+             0.2 * all);
+    write_request(run, "a.json", text);
+    snprintf(text, sizeof text, "{\"lose\": 0, \"at\": %g}", 0.4 * all);
+    write_request(run, "b.json", text);
+    write_request(run, "c.json", "{\"lose\": 77, \"at\": 1e-9}");
+    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = run, .devices = "cpu:clock=virtual" }, NULL));
+    assert_same_members(reference(), run);
+    assert_int_equal(count_events(run, "resized", NULL), 1);
+    assert_int_equal(count_events(run, "device-lost", NULL), 1);
+    snprintf(path, sizeof path, "%s/requests/c.answer.json", run);
+    gnt_assert_ok(gnti_json_read(path, &answer));
+    gnt_assert_ok(gnti_json_get_bool(answer, "accepted", &accepted));
+    assert_false(accepted);
+    gnti_json_free(&answer);
+}
+
 /* ---- labels ---------------------------------------------------------------------------------------------------------------- */
 
 static void test_labels_change_nothing(void **state)
@@ -407,6 +473,7 @@ int main(void)
         cmocka_unit_test(devices_change_nothing),       cmocka_unit_test(virtual_clock_repeats),
         cmocka_unit_test(last_device_is_lost),          cmocka_unit_test(diverging_member_is_alone),
         cmocka_unit_test(stopped_run_goes_on),          cmocka_unit_test(complete_run_is_left_alone),
+        cmocka_unit_test(group_without_memory_is_cut),  cmocka_unit_test(timed_requests_are_kept),
         cmocka_unit_test(resized_run_is_the_fixed_one), cmocka_unit_test(test_labels_change_nothing),
     };
 
