@@ -2,7 +2,7 @@
 /* What the report needs: makespan, lower bound, utilisation, energy, spans.
  *
  * Types are weighted by speed: v_k = exp(- mean over tasks of log(s_jk / min s_j)), 1 for a type on which every task is fastest. Area: the
- * epochs of task j cost at least W_j = epochs * min_k s_jk v_k of speed-seconds wherever they run, so no schedule ends before what was
+ * epochs of task j cost at least W_j = epochs * use * min_k s_jk v_k of speed-seconds wherever they run, so no schedule ends before what was
  * present since the first arrival adds up to sum W (nor, for those that came at a or later, before what was present since a does).
  * Length: no task ends before it has arrived and run alone at its best. The bound is the larger; it is as true as the seconds learned.
  */
@@ -134,7 +134,7 @@ static double work_of(const gnti_manager *m, const truth *w, int64_t id)
 
     for (int32_t k = 0; k < m->config.num_types; k++)
         least = seconds[k] * w->v[k] < least ? seconds[k] * w->v[k] : least;
-    return epochs_of(m->tasks[id]) * least;
+    return epochs_of(m->tasks[id]) * least * gnti_managed_use(m->tasks[id]);
 }
 
 static gnt_status area_bound(const gnti_manager *m, const truth *w, double *out)

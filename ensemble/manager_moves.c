@@ -138,7 +138,7 @@ static void add_task(const gnti_manager *m, int32_t device, int64_t k, const gnt
         if (lane_of(u, u == more ? seat : NULL, device) == lane_of(t, t == more ? seat : NULL, device))
             scratch = gnti_max_i64(scratch, other.scratch);
     }
-    l->busy += share * (t->terms.use > 0.0 ? t->terms.use : 1.0);
+    l->busy += share * gnti_managed_use(t);
     l->lasting +=
         need.lasting + gnti_max_i64(need.shared - shared, 0) + gnti_max_i64(need.scratch - scratch, 0);
     l->num++;

@@ -101,7 +101,7 @@ struct gnti_manager {
     int32_t num_moving;
 
     double planned_at, planned_finish; /* of the newest plan */
-    double round_at; /* next round */
+    double round_at;                   /* next round */
     int64_t num_parked;
 
     gnti_span *spans; /* closed ones, then room for one more of each seat that is held or in flight */
@@ -123,7 +123,8 @@ void gnti_managed_task_free(gnti_managed_task **t);
 gnt_status gnti_seat_reserve(gnti_seat *seat, int32_t num);
 void gnti_seat_free(gnti_seat *seat);
 int32_t gnti_seat_find(const gnti_seat *seat, int32_t device); /* index, -1: not there */
-/* Share of its k-th device that the task keeps busy. */
+/* Share of a device that it keeps busy when it is alone there; and of its k-th device now. */
+double gnti_managed_use(const gnti_managed_task *t);
 double gnti_managed_busy(const gnti_managed_task *t, int32_t k);
 /* The task sits down on what is in flight (RUN), or has nothing (HOLD); spans open and close at these times. */
 void gnti_managed_sit(gnti_manager *m, gnti_managed_task *t, double left_at, double sat_at);

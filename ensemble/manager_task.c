@@ -247,9 +247,14 @@ void gnti_managed_settle(const gnti_manager *m, gnti_managed_task *t)
     t->serviced_at = m->now;
 }
 
+double gnti_managed_use(const gnti_managed_task *t)
+{
+    return t->terms.use > 0.0 ? t->terms.use : 1.0;
+}
+
 double gnti_managed_busy(const gnti_managed_task *t, int32_t k)
 {
-    return t->held.share[k] * (t->terms.use > 0.0 ? t->terms.use : 1.0);
+    return t->held.share[k] * gnti_managed_use(t);
 }
 
 static void close_spans(gnti_manager *m, gnti_managed_task *t, double at)

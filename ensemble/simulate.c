@@ -197,6 +197,8 @@ gnt_status gnti_simulate(const gnti_simulation *in, gnti_json **out)
     GNT_TRY(run(&s));
     GNT_TRY(gnti_simulated_conserved(&s));
     GNT_TRY(gnti_simulated_report(&s, &facts));
+    if (in->chart != NULL)
+        GNT_TRY(gnti_simulated_chart(&s, in->chart));
     if (s.log != NULL)
         GNT_TRY(gnti_file_writer_commit(&s.log));
     *out = facts;

@@ -11,6 +11,7 @@ static const gnt_option table[] = {
     ROW(WORD, "moves", moves, 0, "as-written|resize|restart", "how tasks change devices"),
     ROW(INT, "seed", seed, 1, 0, 9007199254740991.0, "of all that is drawn: noise, arrivals, failures"),
     ROW(TEXT, "events", events, NULL, "file for a JSON line an event and an action"),
+    ROW(TEXT, "chart", chart, NULL, "SVG file for the tasks on their devices over time"),
     ROW(BOOL, "check", check, false, "check all invariants after each event"),
     GNT_OPTION_END,
 };

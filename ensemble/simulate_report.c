@@ -76,8 +76,7 @@ done:
     return st;
 }
 
-/* Bound and utilisation stand on true seconds, which the manager never sees. */
-static gnt_status true_facts(const gnti_simulated *s, gnti_manager_facts *out)
+gnt_status gnti_simulated_facts(const gnti_simulated *s, gnti_manager_facts *out)
 {
     gnt_status st = GNT_OK;
     const int32_t num_types = s->world->num_types;
@@ -108,7 +107,7 @@ gnt_status gnti_simulated_report(gnti_simulated *s, gnti_json **out)
 
     for (int32_t j = 0; j < s->world->num_tasks; j++)
         trained += s->tasks[j].trained;
-    GNT_TRY(true_facts(s, &f));
+    GNT_TRY(gnti_simulated_facts(s, &f));
     GNT_TRY(gnti_json_create_object(&facts));
     GNT_TRY(add_settings(s, facts));
     GNT_TRY(add_schedule(s, &f, facts));

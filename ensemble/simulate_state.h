@@ -3,7 +3,7 @@
  *
  *   simulate.c        the loop over moments        simulate_task.c    epochs, moves, failures of tasks
  *   simulate_heap.c   moments in order             simulate_device.c  devices that come, go and slow down
- *   simulate_log.c    the file of events           simulate_report.c  facts at the end
+ *   simulate_log.c    the file of events           simulate_report.c  facts at the end; simulate_chart.c draws them
  * A moment that was overtaken (its task was moved, its device was lost) is told by its version and skipped: nothing is ever taken out of
  * the heap.
  */
@@ -92,7 +92,7 @@ typedef struct gnti_simulated {
     bool check;
     gnti_file_writer *log; /* NULL: none */
     int64_t num_events, num_actions;
-    int64_t fruitless; /* moments since an epoch ended or a task arrived */
+    int64_t fruitless;             /* moments since an epoch ended or a task arrived */
     double error_sum, error_count; /* of predictions: |predicted / measured - 1| of epochs on one device */
     double lost_epochs;
 } gnti_simulated;
@@ -124,6 +124,11 @@ gnt_status gnti_simulated_slow(gnti_simulated *s, int32_t device, double factor)
 
 /* ---- simulate_report.c ---- */
 gnt_status gnti_simulated_report(gnti_simulated *s, gnti_json **out);
+/* Bound and utilisation stand on true seconds, which the manager never sees. */
+gnt_status gnti_simulated_facts(const gnti_simulated *s, gnti_manager_facts *out);
 gnt_status gnti_simulated_conserved(const gnti_simulated *s); /* ERR_INTERNAL: work was lost or done twice */
+
+/* ---- simulate_chart.c ---- */
+gnt_status gnti_simulated_chart(gnti_simulated *s, const char *path); /* an SVG file */
 
 #endif

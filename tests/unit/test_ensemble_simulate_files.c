@@ -92,23 +92,32 @@ static void test_no_progress(void **state)
 
 static void test_examples(void **state)
 {
-    static const char *const pairs[][2] = {
-        { "421", "24" }, { "421", "24-loss" }, { "spot", "24" }, { "421", "lanes" }
-    };
+    static const char *const pairs[][3] = { { "421", "24", "member-23" },
+                                            { "421", "24-loss", "fast-0" },
+                                            { "spot", "24", "spot-3" },
+                                            { "lanes", "lanes", "foreground" } };
 
     (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        char inventory[GNT_TEST_PATH_BYTES], trace[GNT_TEST_PATH_BYTES];
+        char inventory[GNT_TEST_PATH_BYTES], trace[GNT_TEST_PATH_BYTES], chart[GNT_TEST_PATH_BYTES];
+        char *svg;
         gnti_simulation s = gnt_simulate_as_written(1);
         gnti_json *facts = NULL;
 
+        gnt_test_path(chart, "chart.svg");
         snprintf(inventory, sizeof inventory, "%s/examples/ensembles/inventory-%s.yaml", GNT_SOURCE_DIR,
                  pairs[i][0]);
         snprintf(trace, sizeof trace, "%s/examples/ensembles/trace-%s.yaml", GNT_SOURCE_DIR, pairs[i][1]);
         s.inventory = inventory;
         s.trace = trace;
+        s.chart = chart;
         gnt_assert_ok(gnti_simulate(&s, &facts));
         assert_true(gnt_simulated_fact(facts, "ended") == gnt_simulated_fact(facts, "tasks"));
+        assert_true(gnt_simulated_fact(facts, "makespan_over_bound") >= 1.0);
+        svg = gnt_test_read(chart, NULL);
+        assert_non_null(strstr(svg, pairs[i][2]));
+        assert_non_null(strstr(svg, "lower bound"));
+        gnti_free(svg);
         gnti_json_free(&facts);
     }
 }
