@@ -159,6 +159,24 @@ static void test_between_rounds(void **state)
     assert_true(c.held[0][0] == 1 && c.held[1][0] == 0);
 }
 
+/* Devices that are alike are not exchanged. */
+static void test_who_is_chosen_again_stays(void **state)
+{
+    const double one[1] = { 1.0 };
+    const int32_t count[1] = { 3 };
+    place_case c;
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAX_MIN, one, count, 1);
+    for (int32_t j = 0; j < 3; j++) {
+        place_case_add(&c, one, 1e6, 1e6)->num_held = 1;
+        c.held[j][0] = (j + 1) % 3;
+    }
+    rounds(&c, 3);
+    for (int32_t j = 0; j < 3; j++)
+        assert_true(c.task[j].num_held == 1 && c.held[j][0] == (j + 1) % 3);
+}
+
 static double mean_of(gnti_policy policy, uint64_t seed)
 {
     static const double kind[3][3] = { { 10.0, 3.0, 1.0 }, { 6.0, 5.0, 1.0 }, { 1.2, 1.0, 4.0 } };
@@ -190,9 +208,13 @@ static void test_mean_beside_least_service(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_where_it_is_quick), cmocka_unit_test(test_shares_of_rounds),
-        cmocka_unit_test(test_scores_are_levelled),    cmocka_unit_test(test_many_kinds),
-        cmocka_unit_test(test_between_rounds),         cmocka_unit_test(test_mean_beside_least_service),
+        cmocka_unit_test(test_each_where_it_is_quick),
+        cmocka_unit_test(test_shares_of_rounds),
+        cmocka_unit_test(test_scores_are_levelled),
+        cmocka_unit_test(test_many_kinds),
+        cmocka_unit_test(test_between_rounds),
+        cmocka_unit_test(test_who_is_chosen_again_stays),
+        cmocka_unit_test(test_mean_beside_least_service),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

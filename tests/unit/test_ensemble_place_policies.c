@@ -182,6 +182,49 @@ static void test_members_that_leave_room_share(void **state)
     gnti_place_plan_free(&plan);
 }
 
+/* The guest has the lower number and uses more of the device, and stays the guest. */
+static void test_guests_stay_guests(void **state)
+{
+    const double speed[1] = { 1.0 };
+    const int32_t count[1] = { 1 };
+    place_case c;
+    gnti_place_plan plan;
+
+    (void)state;
+    for (int32_t policy = 0; policy < GNTI_NUM_POLICIES; policy++) {
+        place_case_devices(&c, (gnti_policy)policy, speed, count, 1);
+        place_case_add(&c, speed, 10.0, 10.0)->use = 0.9;
+        place_case_add(&c, speed, 10.0, 10.0)->use = 0.6;
+        for (int32_t j = 0; j < 2; j++)
+            c.task[j].num_held = 1;
+        c.task[0].held_share = 0.4 / 0.9;
+        c.task[1].held_share = 1.0;
+        c.in.in_round = true;
+        gnt_assert_ok(gnti_place(&c.in, &plan));
+        gnt_assert_ok(gnti_place_check(&c.in, &plan));
+        assert_true(plan.first[2] == 2 && plan.share[1] == 1.0 && fabs(plan.share[0] - 0.4 / 0.9) < 1e-9);
+        gnti_place_plan_free(&plan);
+    }
+}
+
+/* The long one began on the slow device, five short ones wait: it goes to the fast one before them. */
+static void test_who_is_to_blame_is_placed_anew(void **state)
+{
+    const double speed[2] = { 4.0, 1.0 };
+    const int32_t count[2] = { 1, 1 };
+    place_case c;
+
+    (void)state;
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 2);
+    place_case_add(&c, speed, 40.0, 80.0);
+    c.held[0][0] = 1;
+    c.task[0].num_held = 1;
+    for (int32_t j = 0; j < 5; j++)
+        place_case_add(&c, speed, 8.0, 16.0);
+    place_case_plan(&c);
+    assert_true(c.task[0].num_held == 1 && c.held[0][0] == 0);
+}
+
 /* A running task moves to a faster device that is idle when that saves more than the share `gain`. */
 static void test_moves_have_to_pay(void **state)
 {
@@ -202,6 +245,61 @@ static void test_moves_have_to_pay(void **state)
         c.held[0][0] = 0;
         place_case_plan(&c);
         assert_int_equal(c.held[0][0], 0);
+    }
+}
+
+/* Speeds 4 and 1, two tasks of 4 seconds each on the fast one: LPT has both wait for it, and the slow one idle. It is lent: the second task does 4
+ * of its epochs there first. */
+static void test_idle_devices_are_lent(void **state)
+{
+    const double speed[2] = { 4.0, 1.0 };
+    const int32_t count[2] = { 1, 1 };
+    place_run run = { 0 };
+    place_case c;
+
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 2);
+        for (int32_t j = 0; j < 2; j++)
+            place_case_add(&c, speed, 16.0, late ? 2.0 : 16.0);
+        place_case_plan(&c);
+        assert_int_equal(c.task[0].num_held + c.task[1].num_held,
+                         late ? 1 : 2); /* two epochs: not one would be done in time */
+    }
+    place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 2);
+    for (int32_t j = 0; j < 2; j++)
+        place_case_add(&c, speed, 16.0, 16.0);
+    place_case_run(&c, speed, &run);
+    assert_true(fabs(run.makespan - 7.0) < 1e-9); /* 8 without the loan; the bound is 6.4 */
+}
+
+/* A device joins a gang when a tenth of its speed is of use, not for less. */
+static void test_gangs_grow_while_it_pays(void **state)
+{
+    const double speed[1] = { 1.0 };
+    const int32_t count[1] = { 8 };
+    place_case c;
+
+    (void)state;
+    for (int32_t policy = 0; policy < GNTI_NUM_POLICIES; policy++) {
+        int32_t k = 1;
+        double now = 1.0, next;
+
+        if (policy == GNTI_POLICY_LEAST_SERVICE)
+            continue; /* blind: no gangs but for memory */
+        place_case_devices(&c, (gnti_policy)policy, speed, count, 1);
+        place_case_add(&c, speed, 10.0, 10.0);
+        c.task[0].max_devices = 8;
+        c.task[0].serial = 0.1;
+        c.task[0].overhead = 0.02;
+        for (; k < 8; k++, now = next) {
+            next = 1.0 / (0.9 / (k + 1) + 0.1 + 0.02 * k);
+            if (next - now < 0.1)
+                break;
+        }
+        assert_true(k > 1 && k < 8);
+        place_case_plan(&c);
+        assert_int_equal(c.task[0].num_held, k);
     }
 }
 
@@ -249,6 +347,10 @@ int main(void)
         cmocka_unit_test(test_foreground_is_slowed_a_little),
         cmocka_unit_test(test_members_that_leave_room_share),
         cmocka_unit_test(test_moves_have_to_pay),
+        cmocka_unit_test(test_idle_devices_are_lent),
+        cmocka_unit_test(test_gangs_grow_while_it_pays),
+        cmocka_unit_test(test_guests_stay_guests),
+        cmocka_unit_test(test_who_is_to_blame_is_placed_anew),
         cmocka_unit_test(test_power_budget),
     };
 
