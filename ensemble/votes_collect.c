@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A folder with members/ is an ensemble: each members/NAME/logits.npy is a member, in the order of names; one without that file has
- * failed or has not ended, and is told of. Any other folder is a run of gnntrain train: its best weights predict, each seed a
+ * failed or has not ended, and is told of. Once the run has ended, the members are those that its ensemble.h5 names. Any other folder is a run of gnntrain train: its best weights predict, each seed a
  * member. Equal names of several runs get the run's name in front.
  */
 #include "ensemble/votes_collect.h"
@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "ensemble/ensemble_file.h"
 #include "ensemble/votes_read.h"
 #include "train/trained.h"
 
@@ -169,30 +170,72 @@ done:
     return st;
 }
 
+static gnt_status has_file(const char *folder, const char *name, bool *out)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL;
+
+    GNT_TRY(gnti_path_join(folder, name, &path));
+    *out = gnti_file_exists(path);
+done:
+    gnti_free(path);
+    return st;
+}
+
+/* One folder of a run. told: it is known to be a member; else it is one when it has predictions, and one that gave none when it was
+ * trained (a folder of kept weights alone is none). */
+static gnt_status add_folder(const char *members, const char *name, bool told, const gnt_dataset *data,
+                             gnti_votes_list *list)
+{
+    gnt_status st = GNT_OK;
+    char *folder = NULL, *file = NULL;
+    bool predicts = false, trained = false, kept = false;
+
+    GNT_TRY(gnti_path_join(members, name, &folder));
+    GNT_TRY(gnti_path_join(folder, "logits.npy", &file));
+    GNT_TRY(has_file(folder, "logits.npy", &predicts));
+    GNT_TRY(has_file(folder, "checkpoint.h5", &trained));
+    GNT_TRY(has_file(folder, "kept.h5", &kept));
+    if (told || predicts)
+        GNT_TRY(add_file(file, data, list));
+    else if (trained || !kept)
+        GNT_TRY(add_skipped(list, name));
+done:
+    gnti_free(folder);
+    gnti_free(file);
+    return st;
+}
+
+/* A run that has ended says what it combines, which need not be all that it trained (a mean of weights has parts). */
 static gnt_status add_ensemble(const char *run, const char *members, const gnt_dataset *data,
                                gnti_votes_list *list)
 {
     gnt_status st = GNT_OK;
-    char **names = NULL, *folder = NULL, *file = NULL;
+    gnti_ensemble_file e = { 0 };
+    char **names = NULL;
     int64_t num = 0;
+    const bool ended = gnti_ensemble_file_exists(run);
 
     GNT_TRY(check_graph(run, data));
+    if (ended)
+        GNT_TRY(gnti_ensemble_file_open(run, &e));
+    for (int32_t i = 0; i < e.num_members; i++)
+        GNT_TRY(add_folder(members, e.name[i], true, data, list));
     GNT_TRY(list_folders(members, &names, &num));
     for (int64_t i = 0; i < num; i++) {
-        GNT_TRY(gnti_path_join(members, names[i], &folder));
-        GNT_TRY(gnti_path_join(folder, "logits.npy", &file));
-        if (gnti_file_exists(file))
-            GNT_TRY(add_file(file, data, list));
-        else
-            GNT_TRY(add_skipped(list, names[i]));
-        gnti_free(folder);
-        gnti_free(file);
-        folder = file = NULL;
+        char *path = NULL;
+        bool predicts = false;
+
+        GNT_TRY(gnti_path_join(members, names[i], &path));
+        st = has_file(path, "logits.npy", &predicts);
+        gnti_free(path);
+        GNT_TRY(st);
+        if (!ended || !predicts)
+            GNT_TRY(add_folder(members, names[i], false, data, list));
     }
 done:
+    gnti_ensemble_file_free(&e);
     free_names(&names, num);
-    gnti_free(folder);
-    gnti_free(file);
     return st;
 }
 
