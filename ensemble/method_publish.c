@@ -83,7 +83,8 @@ done:
     return st;
 }
 
-gnt_status gnti_publisher_quality(const gnti_publisher *p, const float *logits, double *out)
+gnt_status gnti_publisher_quality(const gnti_publisher *p, const float *logits, double *out,
+                                  int64_t *num_rows)
 {
     gnt_status st = GNT_OK;
     const gnti_split *split = NULL;
@@ -95,6 +96,7 @@ gnt_status gnti_publisher_quality(const gnti_publisher *p, const float *logits, 
     GNT_TRY(gnti_dataset_find_split(p->data, p->like->train.split, &split));
     GNT_TRY(gnti_metric_resolve((gnti_metric)p->like->train.metric, p->data->y.kind, &metric));
     rows = gnti_prepared_rows(p->data, split, GNTI_VALID, logits);
+    *num_rows = rows.num_rows;
     GNT_TRY(gnti_metric_scratch_create(rows.num_rows, rows.num_classes, &scratch));
     *out = gnti_metric_compute(metric, &rows, scratch) * (gnti_metric_higher_is_better(metric) ? 1.0 : -1.0);
 done:

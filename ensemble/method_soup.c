@@ -5,8 +5,8 @@
  *   uniform   the mean of all
  *   greedy    members by validation quality; each enters the mean when the mean with it is not worse on validation than without
  * Weights of members with other initial weights do not lie in one basin (their units are permuted) and their mean predicts nothing. That is
- * looked at, not assumed: where the mean of all is worse on validation than the worst member, the note says so, and a uniform soup is not
- * part of the ensemble.
+ * looked at, not assumed: where the mean of all is worse on validation than the worst member, by more than 0.02 (the error barrier of
+ * Frankle et al., ICML 2020) and a standard error, the note says so, and a uniform soup is not part of the ensemble.
  */
 #include "ensemble/method_state.h"
 
@@ -72,7 +72,7 @@ typedef struct soup {
     gnti_publisher p;
     ingredient *list; /* (num) */
     int32_t num;
-    int64_t num_floats;
+    int64_t num_floats, num_valid;
     float *mean; /* (num_floats) of the newest call of try_mean */
 } soup;
 
@@ -100,7 +100,7 @@ static gnt_status gather(soup *s, const uint8_t *skip)
         s->num++;
         GNT_TRY(gnti_method_fetch(s->mr, spec->members[m].name, &i->weights, &s->num_floats));
         GNT_TRY(gnti_publisher_set(&s->p, i->weights, false));
-        GNT_TRY(gnti_publisher_quality(&s->p, s->p.logits, &i->quality));
+        GNT_TRY(gnti_publisher_quality(&s->p, s->p.logits, &i->quality, &s->num_valid));
         GNT_CHECK(
             !isnan(i->quality), GNT_ERR_USAGE,
             "method soup needs validation rows with labels: whether members' weights have a mean is looked "
@@ -124,10 +124,16 @@ static gnt_status try_mean(soup *s, const uint8_t *in, double *quality)
     s->mean = NULL;
     GNT_TRY(gnti_running_mean_get(&mean, &s->mean));
     GNT_TRY(gnti_publisher_set(&s->p, s->mean, true));
-    GNT_TRY(gnti_publisher_quality(&s->p, s->p.logits, quality));
+    GNT_TRY(gnti_publisher_quality(&s->p, s->p.logits, quality, &s->num_valid));
 done:
     gnti_running_mean_free(&mean);
     return st;
+}
+
+/* How much of a difference in quality says nothing; a quality below 0 is an error with a scale of its own. */
+static double margin(const soup *s, double quality)
+{
+    return (0.02 + 0.5 / sqrt((double)s->num_valid)) * (quality < 0.0 ? -quality : 1.0);
 }
 
 static gnt_status stir(soup *s, gnti_method_output *o)
@@ -143,7 +149,7 @@ static gnt_status stir(soup *s, gnti_method_output *o)
     for (int32_t i = 0; i < s->num; i++)
         in[i] = 1;
     GNT_TRY(try_mean(s, in, &all));
-    apart = !(all >= worst);
+    apart = !(all >= worst - margin(s, worst));
     for (int32_t i = 1; i < s->num && s->mr->spec->soup == 1; i++)
         in[i] = 0;
     for (int32_t i = 1; i < s->num && s->mr->spec->soup == 1; i++) {
@@ -160,7 +166,7 @@ static gnt_status stir(soup *s, gnti_method_output *o)
     }
     o->present = !apart || s->mr->spec->soup == 1;
     snprintf(o->note, sizeof o->note, "mean of %d of %d members%s", (int)used, (int)s->num,
-             apart ? "; that of all is worse than each of them" : "");
+             apart ? "; the mean of all is worse than each: no shared basin" : "");
     if (o->present)
         GNT_TRY(gnti_publisher_write(&s->p, o->name));
 done:

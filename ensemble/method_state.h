@@ -78,8 +78,9 @@ void gnti_publisher_close(gnti_publisher *p);
 gnt_status gnti_publisher_set(gnti_publisher *p, const float *weights, bool refresh);
 /* Files of a member below RUN/members/NAME. */
 gnt_status gnti_publisher_write(gnti_publisher *p, const char *name);
-/* The metric of logits on validation rows as the member's training monitors it, higher is better; NaN: there are none. */
-gnt_status gnti_publisher_quality(const gnti_publisher *p, const float *logits, double *out);
+/* The metric of logits on validation rows, an error with its sign turned: higher is better; NaN: there are none. */
+gnt_status gnti_publisher_quality(const gnti_publisher *p, const float *logits, double *out,
+                                  int64_t *num_rows);
 
 /* Means of kept weights, each counted once: mean <- (k mean + w) / (k + 1) in double. */
 typedef struct gnti_running_mean {

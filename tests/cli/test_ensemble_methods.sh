@@ -90,6 +90,7 @@ refused() { # SPEC TEXT
     grep -q "$2" err || { cat err; fail "$1: no '$2'"; }
 }
 spec soup 'vary:' '  - { key: model, values: ["gcn:8, gcn", "gcn:9, gcn"] }'
+sed -i 1d soup.yaml
 refused soup "one model"
 sed -i 's/lr: 0.02/lr: 0.02, schedule: cosine/' snapshot.yaml
 refused snapshot "schedule of its own"
