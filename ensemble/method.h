@@ -10,7 +10,7 @@
  *
  * A run asks a method at a few points and is otherwise the same for all of them:
  *
- *   gnti_method_shape(spec)             before groups are formed: members' epochs, rates, sources; SWAP adds its first phase
+ *   gnti_method_shape(spec)             when the spec is read: members' epochs, rates, sources; SWAP adds its first phase
  *   gnti_method_waits_for(spec, m)      a member becomes a task when this one has ended (-1: at once)
  *   gnti_method_open(...)
  *     gnti_method_options(mr, m, &o)    before gnti_trainer_create_members
@@ -39,7 +39,7 @@ typedef enum gnti_method {
 } gnti_method;
 #define GNTI_METHOD_WORDS "independent|snapshot|swa|swap|edde|soup"
 
-/* Makes the spec's members the trainings that its method needs; ERR_USAGE names settings that contradict it. Once per spec. */
+/* Makes the members of a new spec the trainings that its method needs; ERR_USAGE names settings that contradict it. gnti_spec_parse does it. */
 gnt_status gnti_method_shape(gnti_spec *spec);
 /* Of a shaped spec: the member that must have ended before this one is trained, -1: none. */
 int32_t gnti_method_waits_for(const gnti_spec *spec, int32_t member);
