@@ -25,9 +25,13 @@ done:
 static gnt_status fill_device(gnti_foreseen_devices *o, int32_t d)
 {
     gnt_status st = GNT_OK;
-    const gnti_device_spec *spec = &o->job.place.specs[d];
+    gnti_device_spec *spec = &o->job.place.specs[d];
+    gnti_device_config config;
     gnti_foreseen_device *device = &o->list[d];
 
+    GNT_TRY(gnti_job_device_config(&o->job, d, &config));
+    if (!spec->virtual_clock) /* its share of the cores, as in a run with all of them */
+        spec->threads = config.num_threads;
     device->type = -1;
     for (int32_t e = 0; e < d && device->type < 0; e++)
         if (gnti_pool_is_alike(&o->job.place.specs[e], spec))

@@ -39,9 +39,8 @@ static gnt_status put_device(const gnti_device_spec *spec, gnti_text *t)
     GNT_TRY(gnti_backend_find(spec->backend, &backend));
     GNT_TRY(gnti_calloc_array(&info, index + 1));
     GNT_TRY(backend->list(info, index + 1, &count));
-    gnti_text_printf(t, "device=%s;%s;%s;threads=%d,%d;", backend->name,
-                     index < count ? info[index].name : "", index < count ? info[index].isa : "",
-                     (int)spec->threads, index < count ? (int)info[index].num_threads : 0);
+    gnti_text_printf(t, "device=%s;%s;%s;threads=%d;", backend->name, index < count ? info[index].name : "",
+                     index < count ? info[index].isa : "", spec->virtual_clock ? 0 : (int)spec->threads);
     gnti_text_printf(t, "factors=%.17g,%.17g,%.17g;rates=%.17g,%.17g;virtual=%d;noise=%.17g\n", spec->speed,
                      spec->spmm, spec->gemm, spec->flops, spec->bytes, spec->virtual_clock, spec->noise);
 done:

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "ensemble/journal.h"
 #include "ensemble/lanes.h"
+#include "ensemble/group_profile.h"
 #include "ensemble/live_profile.h"
 #include "ensemble/method.h"
 #include "ensemble/run.h"
@@ -142,6 +143,7 @@ struct gnti_live {
 
     gnti_manager *manager;
     gnti_live_profile *profile;
+    gnti_group_profile *measured; /* by gnntrain ensemble plan --measure */
     gnti_live_task **tasks;
     int64_t num_tasks, tasks_capacity;
 

@@ -144,6 +144,7 @@ gnt_status gnti_live_devices_open(gnti_live *run)
     GNT_TRY(gnti_manager_create(&config, &run->manager));
     GNT_TRY(gnti_path_join(run->config->run, PROFILE, &path));
     GNT_TRY(gnti_live_profile_open(path, &run->profile));
+    GNT_TRY(gnti_group_profile_open(NULL, &run->measured));
     for (int32_t d = 0; d < num; d++)
         GNT_TRY(add_device(run, &specs[d], run->num_types - MORE_TYPES > 1));
     gnti_context_set_pool(run->ctx, run->specs, GNTI_LIVE_MAX_DEVICES);
@@ -157,6 +158,7 @@ void gnti_live_devices_close(gnti_live *run)
 {
     gnti_context_set_pool(run->ctx, NULL, 0);
     gnti_live_profile_free(&run->profile);
+    gnti_group_profile_free(&run->measured);
     for (int32_t d = 0; d < run->num_devices; d++)
         gnti_lanes_free(&run->devices[d].lanes);
     gnti_free(run->devices);
@@ -203,6 +205,23 @@ done:
     return st;
 }
 
+/* A short run that a plan has made of such a group, on such a device. */
+static bool was_measured(const gnti_live *run, const gnti_fused_group *g, int32_t device, double *seconds)
+{
+    char key[GNTI_GROUP_KEY_BYTES];
+    gnti_group_measure m;
+
+    if (gnti_group_key(&run->spec->members[g->members[0]], g->num_members, run->data, &run->specs[device],
+                       key) != GNT_OK) {
+        gnt_clear_error();
+        return false;
+    }
+    if (!gnti_group_profile_find(run->measured, key, &m))
+        return false;
+    *seconds = m.seconds;
+    return true;
+}
+
 /* The forecast is that of an ordinary machine; beside each other, types are as their probes were. */
 void gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, const char *shape, double *seconds)
 {
@@ -218,7 +237,8 @@ void gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, const c
         int64_t bytes = 0;
 
         if (!gnti_live_profile_find(run->profile, shape, g->num_members, device->kind, &seconds[device->type],
-                                    &bytes))
+                                    &bytes) &&
+            !was_measured(run, g, d, &seconds[device->type]))
             seconds[device->type] = forecast * fastest / device->speed;
     }
 }
