@@ -5,7 +5,7 @@
  * moves and swaps off the device that ends last where tasks are few. What LPT leaves idle is used: a device without a queue borrows
  * a task that waits for a faster one, if it gets further there than its move costs, and the last to end grows over idle devices or
  * moves to a faster one. Running tasks are pinned; when that ends later than the lower bound, those that are to blame are unpinned and the better
- * plan is taken if it saves the share `gain`.
+ * plan is taken if it saves the share `gain`. Where moves are dear a gang stays what it was at its start: see place_rigid.c.
  */
 #include "ensemble/place_state.h"
 
@@ -74,6 +74,7 @@ gnt_status gnti_place_makespan(gnti_placing *s)
         if (gnti_placing_finish(s) > finish * (1.0 - s->gain))
             gnti_placing_restore(s, saved);
     }
+    GNT_TRY(gnti_placing_rigid(s, gnti_placing_finish(s)));
 done:
     gnti_free(saved);
     gnti_free(leaves);

@@ -112,6 +112,8 @@ double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device)
 /* Waiting tasks, those of the least cost first, find `idle` places free and then push out running ones of at least twice the cost, the most first:
  * leaves (num_tasks) says whom. */
 gnt_status gnti_placing_push(gnti_placing *s, const double *cost, int32_t idle, bool *leaves);
+/* Where moves are dear, and tasks and devices few: gangs that stay from start to end, if that ends before `finish`, else as it was. */
+gnt_status gnti_placing_rigid(gnti_placing *s, double finish);
 /* Idle devices run tasks that are queued for others until their turn comes, those first that have the least key. */
 gnt_status gnti_placing_borrow(gnti_placing *s);
 /* Idle devices join running tasks, or running tasks move to them: the one with the least key[task] first. With by_finish the

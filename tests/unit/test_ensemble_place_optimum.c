@@ -171,11 +171,15 @@ static const family families[] = {
     { "one device a task", 3, 8, 1, 0.0, 0.0, 0.0, 0.5 },
     { "one device a task, no moves", 3, 8, 1, 0.0, 0.0, 0.0, NEVER },
     { "gangs of 3", 3, 6, 3, 0.05, 0.01, 0.0, 0.5 },
+    { "gangs of 3, no moves", 3, 6, 3, 0.05, 0.01, 0.0, NEVER },
     { "gangs of 2 that scale badly", 3, 6, 2, 0.2, 0.05, 0.0, 0.5 },
+    { "gangs of 2 that scale badly, no moves", 3, 6, 2, 0.2, 0.05, 0.0, NEVER },
     { "4 tasks on 4 devices", 4, 4, 4, 0.05, 0.02, 0.0, 0.5 },
+    { "4 tasks on 4 devices, no moves", 4, 4, 4, 0.05, 0.02, 0.0, NEVER },
     { "unlike tasks", 3, 8, 1, 0.0, 0.0, 1.0, 0.5 },
     { "unlike tasks, no moves", 3, 8, 1, 0.0, 0.0, 1.0, NEVER },
     { "unlike tasks, gangs of 3", 3, 6, 3, 0.1, 0.02, 1.0, 0.5 },
+    { "unlike tasks, gangs of 3, no moves", 3, 6, 3, 0.1, 0.02, 1.0, NEVER },
 };
 
 static void test_near_the_optimum(void **state)
