@@ -89,6 +89,7 @@ static gnt_status add_device(gnti_manager *m, const gnti_event *e)
     }
     m->devices[e->device] = *n;
     m->devices[e->device].present = true;
+    m->managed[e->device].type = n->type;
     m->managed[e->device].here = true;
     m->managed[e->device].here_since = m->now;
     gnti_manager_note_presence(m, n->type, 1);
@@ -200,6 +201,7 @@ static gnt_status task_changed(gnti_manager *m, gnti_managed_task *t, const gnti
         t->profile[k] *= e->scale;
         t->seconds[k] *= e->scale;
     }
+    gnti_managed_predict(m, t);
     t->planned_seconds *= e->scale;
     t->terms.lasting_bytes = (int64_t)((double)t->terms.lasting_bytes * e->scale);
     t->terms.scratch_bytes = (int64_t)((double)t->terms.scratch_bytes * e->scale);

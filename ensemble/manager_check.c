@@ -55,7 +55,7 @@ static gnt_status check_seat(const gnti_manager *m, const gnti_managed_task *t, 
                   seat->device[i]);
         GNT_CHECK(i == 0 || seat->device[i - 1] < seat->device[i], GNT_ERR_INTERNAL,
                   "the devices of task %lld are not in order", (long long)t->terms.id);
-        GNT_CHECK(isfinite(t->seconds[m->devices[seat->device[i]].type]), GNT_ERR_INTERNAL,
+        GNT_CHECK(isfinite(t->planned[m->devices[seat->device[i]].type]), GNT_ERR_INTERNAL,
                   "task %lld is on device %d, where it cannot run", (long long)t->terms.id, seat->device[i]);
     }
 done:

@@ -171,6 +171,7 @@ static gnt_status length_bound(const gnti_manager *m, const truth *w, double *bo
     GNT_TRY(gnti_alloc_array(&devices, m->num_devices));
     for (int64_t d = 0; d < m->num_devices; d++) {
         devices[d] = m->devices[d];
+        devices[d].type = m->managed[d].type;
         devices[d].present = true; /* it was at some time */
     }
     for (int64_t j = 0; j < m->num_ids; j++) {
@@ -188,6 +189,7 @@ static gnt_status length_bound(const gnti_manager *m, const truth *w, double *bo
         terms.seconds = seconds_of(m, w, j);
         in.tasks = &terms;
         in.devices = devices;
+        in.num_types = m->config.num_types;
         end = t->arrived_at + gnti_place_lower_bound(&in);
         *bound = isfinite(end) && end > *bound ? end : *bound;
     }
@@ -221,7 +223,7 @@ static void add_devices(const gnti_manager *m, const double *v, gnti_manager_fac
             const gnti_place_device *p = &m->devices[t->held.device[k]];
             const double busy = (m->now - t->seated_since) * gnti_managed_busy(t, k);
 
-            f->busy_speed_seconds += v[p->type] * busy;
+            f->busy_speed_seconds += v[m->managed[t->held.device[k]].type] * busy;
             f->joules += (p->busy_watts - p->idle_watts) * busy;
         }
         if (t != NULL && !t->running)

@@ -21,7 +21,7 @@ double gnti_managed_epoch(const gnti_manager *m, const gnti_managed_task *t, con
     for (int32_t i = 0; i < seat->num; i++)
         share = seat->share[i] < share ? seat->share[i] : share;
     if (seat->num == 1)
-        return t->seconds[m->devices[seat->device[0]].type] / share;
+        return t->planned[m->devices[seat->device[0]].type] / share;
     rate = gnti_place_rate(&in, 0, seat->device, seat->num);
     return rate > 0.0 ? 1.0 / (rate * share) : INFINITY;
 }
@@ -55,10 +55,12 @@ static void tell_belief(gnti_manager *m, const gnti_managed_task *t, int32_t typ
 
 static void learn_device(gnti_manager *m, gnti_managed_task *t, double ratio)
 {
-    const int32_t type = m->devices[t->held.device[0]].type;
+    const int32_t device = t->held.device[0], type = m->managed[device].type;
     const bool first = t->measured[type] < 1.0;
     const double fresh = t->seconds[type] * ratio;
 
+    if (!first && gnti_managed_device_is_off(m, device, log(ratio)))
+        return;
     t->seconds[type] = first ? fresh : KEEP * t->seconds[type] + (1.0 - KEEP) * fresh;
     t->measured[type] += 1.0;
     if (first)
@@ -71,7 +73,7 @@ static bool learn_types(const gnti_manager *m, gnti_managed_task *t, double rati
     bool any = false;
 
     for (int32_t i = 0; i < t->held.num; i++) {
-        const int32_t type = m->devices[t->held.device[i]].type;
+        const int32_t type = m->managed[t->held.device[i]].type;
 
         if (t->measured[type] > 0.0)
             continue;
@@ -87,7 +89,7 @@ static void learn_serial(const gnti_manager *m, gnti_managed_task *t, double sec
     double sum = 0.0, fastest = 0.0, share = 1.0, serial;
 
     for (int32_t i = 0; i < t->held.num; i++) {
-        const double r = 1.0 / t->seconds[m->devices[t->held.device[i]].type];
+        const double r = 1.0 / t->planned[m->devices[t->held.device[i]].type];
 
         sum += r;
         fastest = r > fastest ? r : fastest;
@@ -145,4 +147,6 @@ void gnti_managed_predict(const gnti_manager *m, gnti_managed_task *t)
     for (int32_t k = 0; k < m->config.num_types; k++)
         if (t->measured[k] <= 0.0)
             t->seconds[k] = t->profile[k] * exp(limit(own + gnti_belief_type(&m->belief, k)));
+    for (int32_t k = 0; k < gnti_manager_num_kinds(m); k++)
+        t->planned[k] = gnti_kind_seconds(m, t, k);
 }

@@ -9,7 +9,7 @@
 gnti_place_input gnti_managed_alone(const gnti_manager *m, const gnti_managed_task *t)
 {
     return (gnti_place_input){ .policy = m->config.policy,
-                               .num_types = m->config.num_types,
+                               .num_types = gnti_manager_num_kinds(m),
                                .num_devices = (int32_t)m->num_devices,
                                .num_tasks = 1,
                                .devices = m->devices,
@@ -184,7 +184,7 @@ gnt_status gnti_manager_plan(gnti_manager *m)
     gnt_status st = GNT_OK;
     gnti_place_plan plan = { 0 };
     gnti_place_input in = { .policy = m->config.policy,
-                            .num_types = m->config.num_types,
+                            .num_types = gnti_manager_num_kinds(m),
                             .num_devices = (int32_t)m->num_devices,
                             .devices = m->devices,
                             .tasks = m->view,

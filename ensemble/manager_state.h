@@ -4,6 +4,7 @@
  *   manager.c         life cycle, events          manager_learn.c   seconds per epoch from what was measured
  *   manager_task.c    what a task has and had     manager_plan.c    calls gnti_place, finds what differs
  *   manager_moves.c   differences become actions, when their devices are free
+ *   manager_pace.c    how far off devices are
  *   manager_belief.c  how far off types are       manager_facts.c   what the report needs       manager_check.c   invariants
  * A task waits or runs; `held` is what it has, `flight` what the action under way gives it, `target` what the newest plan wants. A device
  * lists every task that holds it or is under way to it: this list is what can be over-booked.
@@ -27,9 +28,10 @@ typedef struct gnti_seat {
 
 typedef struct gnti_managed_task {
     gnti_place_task terms; /* what planners see: epochs_left, held and so on are set anew before each plan */
-    double *profile;  /* (types) seconds as given, scaled by TASK_CHANGED; one block with the next three */
-    double *seconds;  /* (types) as learned: what terms.seconds points to */
-    double *received; /* (types) seconds of service */
+    double *profile;  /* (types) seconds as given, scaled by TASK_CHANGED; one block with the next four */
+    double *seconds;  /* (types) as learned */
+    double *planned;  /* (kinds) the same for planners: what terms.seconds points to */
+    double *received; /* (kinds) seconds of service */
     double *measured; /* (types) epochs measured on the type so far; 1e-3: on a gang alone */
     double epochs_total, epochs_done;
     double arrived_at, ended_at;
@@ -55,6 +57,9 @@ typedef struct gnti_managed_task {
 typedef struct gnti_managed_device {
     int32_t *tasks; /* (num_tasks) that hold it or are under way to it */
     int64_t num_tasks, capacity;
+    int32_t type;      /* as it was added; the kind that planners see may be another (manager_pace.c) */
+    int32_t off_times; /* epochs in a row that were off in one direction, and the sum of their logarithms */
+    double off_sum;
     bool here, leaving; /* leaving: still here, for those who are on it */
     double here_since;
 } gnti_managed_device;
@@ -66,6 +71,13 @@ typedef struct gnti_belief {
     double *gain;       /* (size) scratch */
     int32_t size;
 } gnti_belief;
+
+/* A pace that devices of a type have who are not as their type is. */
+enum { GNTI_MANAGER_MAX_PACES = 6 };
+typedef struct gnti_pace {
+    int32_t type, users; /* users 0: nobody */
+    double log_pace;     /* of the seconds of an epoch, relative to the type's */
+} gnti_pace;
 
 /* Devices of a type that came (+1) or went (-1): the lower bound asks what was there when. */
 typedef struct gnti_presence {
@@ -92,7 +104,8 @@ struct gnti_manager {
 
     double *type_busy; /* (types) seconds that devices of the type were busy, of spans that are closed */
     gnti_belief belief;
-    bool types_moved; /* predictions of what was not measured are old */
+    gnti_pace paces[GNTI_MANAGER_MAX_PACES]; /* of kinds num_types, num_types + 1, ... */
+    bool types_moved;                        /* predictions of what was not measured are old */
 
     int32_t *wanting; /* (num_wanting) ids whose target differs */
     int64_t num_wanting, wanting_capacity;
@@ -138,6 +151,13 @@ void gnti_managed_settle(const gnti_manager *m, gnti_managed_task *t);
 void gnti_managed_stand(gnti_manager *m, gnti_managed_task *t);
 /* What is under way is void, it keeps what it holds. */
 void gnti_managed_cancel(gnti_manager *m, gnti_managed_task *t);
+
+/* ---- manager_pace.c ---- */
+int32_t gnti_manager_num_kinds(const gnti_manager *m); /* types as planners see them */
+double gnti_kind_seconds(const gnti_manager *m, const gnti_managed_task *t, int32_t kind);
+/* An epoch of a task that is known on the type took exp(log_ratio) of what is expected of the device. True: it is the device's doing. */
+bool gnti_managed_device_is_off(gnti_manager *m, int32_t device, double log_ratio);
+void gnti_managed_device_forget(gnti_manager *m, int32_t device); /* it is as its type is, again */
 
 /* ---- manager_belief.c ---- */
 gnt_status gnti_belief_create(gnti_belief *b, int32_t num_types);

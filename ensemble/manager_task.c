@@ -120,17 +120,18 @@ done:
 
 static void begin_task(const gnti_manager *m, gnti_managed_task *t, const gnti_event *e)
 {
-    const int32_t num_types = m->config.num_types;
+    const int32_t num_types = m->config.num_types, num_kinds = gnti_manager_num_kinds(m);
 
     t->terms = *e->new_task;
     t->seconds = t->profile + num_types;
-    t->received = t->profile + 2 * num_types;
-    t->measured = t->profile + 3 * num_types;
+    t->measured = t->profile + 2 * num_types;
+    t->planned = t->profile + 3 * num_types;
+    t->received = t->planned + num_kinds;
     for (int32_t k = 0; k < num_types; k++)
         t->profile[k] = e->new_task->seconds[k];
     t->terms.id = e->task;
     t->terms.arrival = m->now;
-    t->terms.seconds = t->seconds;
+    t->terms.seconds = t->planned;
     t->terms.received = t->received;
     t->terms.held = NULL;
     t->terms.num_held = 0;
@@ -147,7 +148,8 @@ gnt_status gnti_managed_arrive(gnti_manager *m, const gnti_event *e)
     GNT_TRY(check_task(m, e));
     GNT_TRY(make_room(m, e->task));
     GNT_TRY(gnti_calloc_bytes((void **)&t, sizeof *t));
-    GNT_TRY(gnti_calloc_array(&t->profile, 4 * (int64_t)m->config.num_types));
+    GNT_TRY(gnti_calloc_array(&t->profile,
+                              3 * (int64_t)m->config.num_types + 2 * (int64_t)gnti_manager_num_kinds(m)));
     begin_task(m, t, e);
     gnti_managed_predict(m, t);
     t->slot = (int32_t)m->num_active;
@@ -212,7 +214,8 @@ void gnti_managed_device_gone(gnti_manager *m, int32_t device)
     m->facts.joules += m->devices[device].idle_watts * gnti_managed_here(m, device);
     d->here = d->leaving = false;
     m->devices[device].present = false;
-    gnti_manager_note_presence(m, m->devices[device].type, -1);
+    gnti_managed_device_forget(m, device);
+    gnti_manager_note_presence(m, d->type, -1);
 }
 
 gnt_status gnti_managed_take_off(gnti_manager *m, gnti_managed_task *t)
@@ -268,7 +271,7 @@ static void close_spans(gnti_manager *m, gnti_managed_task *t, double at)
         const gnti_place_device *d = &m->devices[span.device];
         const double busy = gnti_managed_busy(t, i) * (end - span.begin);
 
-        m->type_busy[d->type] += busy;
+        m->type_busy[m->managed[span.device].type] += busy;
         m->facts.joules += (d->busy_watts - d->idle_watts) * busy;
         if (end > span.begin)
             m->spans[m->num_spans++] = span;

@@ -295,6 +295,25 @@ static void test_loses_fastest(void **state)
     }
 }
 
+/* A device becomes ten times slower: left to it, its task would take twice the makespan of all. */
+static void test_slow_device(void **state)
+{
+    static const char inventory[] = "noise: 0.05\ntypes:\n  - { name: d, count: 4 }\n";
+    static const char trace[] = "tasks:\n  - { name: t, count: 12, epochs: 100, seconds: [0.8, 1.2] }\n"
+                                "events:\n  - { at: 50, slow: d-0, factor: 0.1 }\n";
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        gnti_json *facts = NULL;
+
+        gnt_assert_ok(gnt_simulate_texts(inventory, trace, gnt_simulate_as_written(seed), &facts));
+        assert_true(gnt_simulated_fact(facts, "moves_made") >= 1.0);
+        /* the bound takes the device to be as its type is: 4 devices, of which 3.1 are left */
+        assert_true(gnt_simulated_fact(facts, "makespan_over_bound") <= 1.1 * 4.0 / 3.1);
+        gnti_json_free(&facts);
+    }
+}
+
 /* A task that moves off a device which leaves is paused by its bytes' way (resize), or by a whole start (restart). */
 static void test_costs_of_moves(void **state)
 {
@@ -343,10 +362,10 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),       cmocka_unit_test(test_nothing_lost),
-        cmocka_unit_test(test_few_tasks),        cmocka_unit_test(test_learns_speeds),
-        cmocka_unit_test(test_loses_fastest),    cmocka_unit_test(test_costs_of_moves),
-        cmocka_unit_test(test_allocations_fail),
+        cmocka_unit_test(test_same_bytes),    cmocka_unit_test(test_nothing_lost),
+        cmocka_unit_test(test_few_tasks),     cmocka_unit_test(test_learns_speeds),
+        cmocka_unit_test(test_loses_fastest), cmocka_unit_test(test_costs_of_moves),
+        cmocka_unit_test(test_slow_device),   cmocka_unit_test(test_allocations_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
