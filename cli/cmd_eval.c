@@ -69,10 +69,14 @@ static gnt_status run(cli_call *call)
 {
     gnt_status st = GNT_OK;
     const eval_options *o = cli_options_of(call, 0);
+    cli_machine machine = *(const cli_machine *)cli_options_of(call, 1);
+    char cpu[] = "cpu";
     gnt_context *ctx = NULL;
     gntx_json *facts = NULL;
 
-    GNT_TRY(cli_context_create(cli_options_of(call, 1), NULL, false, &ctx));
+    if (o->devices != NULL && strcmp(o->devices, "auto") != 0)
+        machine.devices = cpu; /* those that are named are opened, and no other */
+    GNT_TRY(cli_context_create(&machine, NULL, false, &ctx));
     GNT_TRY(gntx_eval(ctx, call->arguments[0], o->data, o->devices, &facts));
     if (call->common.json) {
         GNT_TRY(cli_print_facts(facts));

@@ -2,16 +2,22 @@
 /* gnntrain predict: classes, probabilities or embeddings of every node, with the user's ids, in the input's order. */
 #include "cli/cli.h"
 
+#include <string.h>
+
 static gnt_status run(cli_call *call)
 {
     gnt_status st = GNT_OK;
     const gntx_predict_options *options = cli_options_of(call, 0);
     const cli_output *output = cli_options_of(call, 1);
+    cli_machine machine = *(const cli_machine *)cli_options_of(call, 2);
+    char cpu[] = "cpu";
     gnt_context *ctx = NULL;
     gntx_json *report = NULL;
 
     GNT_TRY(cli_require_output(output));
-    GNT_TRY(cli_context_create(cli_options_of(call, 2), NULL, false, &ctx));
+    if (options->devices != NULL && strcmp(options->devices, "auto") != 0)
+        machine.devices = cpu; /* those that are named are opened, and no other */
+    GNT_TRY(cli_context_create(&machine, NULL, false, &ctx));
     GNT_TRY(gntx_predict(ctx, call->arguments[0], options, output->output, &report));
     GNT_TRY(cli_print_facts(report));
 done:

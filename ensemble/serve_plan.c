@@ -71,31 +71,6 @@ done:
     return st;
 }
 
-/* Free bytes of the device itself, 0: not known. */
-static int64_t free_bytes(const gnti_device_spec *spec, int32_t number)
-{
-    const gnt_backend *backend = NULL;
-    gnt_device_info infos[64];
-    int32_t count = 0;
-
-    if (gnti_backend_find(spec->backend, &backend) != GNT_OK || backend->in_host_memory ||
-        backend->list(infos, 64, &count) != GNT_OK || number >= count || number >= 64) {
-        gnt_clear_error();
-        return 0;
-    }
-    return (int64_t)infos[number].free_bytes;
-}
-
-static bool has_own_memory(const gnti_device_spec *spec)
-{
-    const gnt_backend *backend = NULL;
-
-    if (gnti_backend_find(spec->backend, &backend) == GNT_OK)
-        return !backend->in_host_memory;
-    gnt_clear_error(); /* auto */
-    return false;
-}
-
 static gnt_status find_capacity(const gnti_serve *s, int64_t **out)
 {
     gnt_status st = GNT_OK;
@@ -108,8 +83,7 @@ static gnt_status find_capacity(const gnti_serve *s, int64_t **out)
 
         (*out)[d] = (int64_t)spec->memory;
         if ((*out)[d] <= 0)
-            (*out)[d] =
-                free_bytes(spec, spec->index >= 0 ? spec->index : gnti_device_number(place->specs, d));
+            (void)gnti_estimate_own_memory(spec, gnti_device_number(place->specs, d), &(*out)[d]);
         if ((*out)[d] <= 0) /* the processors share what there is */
             (*out)[d] = host > 0 ? host / place->size : INT64_MAX / 4;
     }
@@ -385,7 +359,7 @@ gnt_status gnti_serve_plan(gnti_serve *s, const char *devices)
     p.rates = rates;
     p.capacity = capacity;
     for (int32_t d = 0; d < num; d++)
-        p.own_memory = p.own_memory || has_own_memory(&s->job.place.specs[d]);
+        p.own_memory = p.own_memory || gnti_estimate_own_memory(&s->job.place.specs[d], 0, NULL);
     GNT_TRY(gnti_calloc_array(&s->batch, (int64_t)num * s->num_members));
     GNT_TRY(gnti_calloc_array(&s->seconds, num));
     GNT_TRY(gnti_alloc_array(&s->tasks, (int64_t)num * s->num_members));

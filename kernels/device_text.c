@@ -309,6 +309,10 @@ gnt_status gnti_device_open_spec(const gnti_device_spec *spec, int32_t number,
     int32_t index = spec->index, count = 0;
 
     GNT_TRY(gnti_backend_find(spec->backend, &backend));
+    GNT_CHECK(
+        spec->threads == 0 || backend->in_host_memory, GNT_ERR_USAGE,
+        "devices: threads=%d of a device of backend %s: threads are of the processor alone, leave them out",
+        (int)spec->threads, backend->name);
     if (index < 0) {
         index = number;
         GNT_TRY(backend->list(&info, 1, &count));

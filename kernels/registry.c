@@ -3,9 +3,12 @@
  * is answered with the names that are. What lies in a plug-in is opened when it is asked for by name, by "auto" or by a listing.
  */
 #include "kernels/backend.h"
+
+#include "base/log.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/device_plugin.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,14 +27,24 @@ static const gnt_backend *plugin_backend(int32_t line)
     return plugin != NULL ? plugin->backend : NULL;
 }
 
-/* Looks for all plug-ins, so that a lack of memory is not taken for a lack of devices. */
+/* Looks for all plug-ins, so that a lack of memory is not taken for a lack of devices, nor a file that does not open for a machine
+ * without them: that is told, once. */
 static gnt_status open_plugins(void)
 {
+    static atomic_flag told[GNTI_NUM_DEVICE_PLUGINS] = { ATOMIC_FLAG_INIT };
     const gnti_device_plugin *plugin = NULL;
 
-    for (int32_t i = 0; i < GNTI_NUM_DEVICE_PLUGINS; i++)
-        if (gnti_device_plugin_find(gnti_plugin_lines[i].backend, &plugin, NULL) == GNT_ERR_NOMEM)
-            return GNT_ERR_NOMEM;
+    for (int32_t i = 0; i < GNTI_NUM_DEVICE_PLUGINS; i++) {
+        const gnt_status st = gnti_device_plugin_find(gnti_plugin_lines[i].backend, &plugin, NULL);
+
+        if (st == GNT_ERR_NOMEM)
+            return st;
+        if (st != GNT_OK && !atomic_flag_test_and_set(&told[i]))
+            gnti_log(GNT_LOG_WARN, "kernels", "devices of '%s' are not used: %s; gnntrain doctor tells more",
+                     gnti_plugin_lines[i].backend, gnt_last_error());
+        if (st != GNT_OK)
+            gnt_clear_error();
+    }
     return GNT_OK;
 }
 

@@ -21,6 +21,19 @@ void gnti_capture_drop(gnti_program *p)
     p->capture.refused = false;
 }
 
+void gnti_capture_tell(gnti_program *p)
+{
+    if (p->fired[GNTI_CAPTURE] != 0 || p->notes[GNTI_CAPTURE].length > 0 || p->stream == NULL ||
+        !gnti_pass_is_on(p, GNTI_CAPTURE))
+        return;
+    if (!gnti_stream_captures(p->stream))
+        gnti_pass_note(p, GNTI_CAPTURE, "the device runs op by op");
+    else if (p->config.batches)
+        gnti_pass_note(p, GNTI_CAPTURE, "each step is bound to another batch");
+    else if (p->parts.on && !gnti_device_parts_are_queued(p))
+        gnti_pass_note(p, GNTI_CAPTURE, "rows or sums go through the host");
+}
+
 bool gnti_capture_is_due(const gnti_program *p)
 {
     return gnti_pass_is_on(p, GNTI_CAPTURE) && gnti_stream_captures(p->stream) && p->node_seconds == NULL &&

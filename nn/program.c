@@ -269,6 +269,7 @@ gnt_status gnti_program_set_timing(gnti_program *p, bool on)
     gnti_free(p->node_seconds);
     p->node_seconds = NULL;
     p->timed_runs = 0;
+    gnti_capture_tell(p);
     return on ? gnti_calloc_array(&p->node_seconds, p->ir.num_nodes + 1) : GNT_OK;
 }
 

@@ -230,6 +230,7 @@ gnt_status gnti_instr_run(gnt_stream *s, const gnti_instr *in);
 /* ---- capture (plan_capture.c) ----------------------------------------------------------------------------------------- */
 void gnti_capture_drop(gnti_program *p); /* addresses change: to be called before they do */
 bool gnti_capture_is_due(const gnti_program *p);
+void gnti_capture_tell(gnti_program *p);             /* why steps are not captured: for explain */
 gnt_status gnti_capture_make(gnti_program *p);       /* leaves capture.step NULL where it cannot be */
 gnt_status gnti_step_send(gnti_program *p);          /* what has changed of the block */
 gnt_status gnti_program_queue_step(gnti_program *p); /* program.c: all ops of a step without parts */

@@ -23,6 +23,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MAX_DEVICES = 64 };
+
 typedef struct estimate {
     const gnt_dataset *data;
     gnti_dataset_header facts;
@@ -253,6 +255,27 @@ done:
     return st;
 }
 
+bool gnti_estimate_own_memory(const gnti_device_spec *spec, int32_t number, int64_t *free_bytes)
+{
+    const gnt_backend *backend = NULL;
+    gnt_device_info infos[MAX_DEVICES];
+    int32_t count = 0, index = spec->index >= 0 ? spec->index : number;
+
+    if (free_bytes != NULL)
+        *free_bytes = 0;
+    if (gnti_backend_find(spec->backend, &backend) != GNT_OK) { /* opening it tells why */
+        gnt_clear_error();
+        return strcmp(spec->backend, "auto") != 0;
+    }
+    if (backend->in_host_memory || free_bytes == NULL)
+        return !backend->in_host_memory;
+    if (backend->list(infos, MAX_DEVICES, &count) != GNT_OK)
+        gnt_clear_error();
+    else if (index < count && index < MAX_DEVICES)
+        *free_bytes = (int64_t)infos[index].free_bytes;
+    return true;
+}
+
 /* Whether the answer is by device: several, parts, or one that has a limit or is no processor. */
 static gnt_status has_ranks(const gnt_trainer_config *c, bool *out)
 {
@@ -262,8 +285,7 @@ static gnt_status has_ranks(const gnt_trainer_config *c, bool *out)
 
     GNT_TRY(gnti_device_specs_parse(c->devices, &specs, &num));
     *out = num > 1 || c->partition != NULL || c->chunks > 0 || specs[0].memory > 0 ||
-           (specs[0].backend[0] != 0 && strcmp(specs[0].backend, "auto") != 0 &&
-            strcmp(specs[0].backend, "cpu") != 0);
+           gnti_estimate_own_memory(&specs[0], 0, NULL);
 done:
     gnti_free(specs);
     return st;

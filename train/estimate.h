@@ -9,6 +9,9 @@
 /* What this process holds, and the arrays of a dataset of which it has the header alone. */
 int64_t gnti_estimate_process(const gnt_dataset *data);
 int64_t gnti_estimate_available(void); /* of the machine, now; 0: unknown */
+/* Whether a device holds what it computes in memory of its own, beside the process'; free_bytes (may be NULL): how much of it is
+ * free, 0: not known. number: as of gnti_device_open_spec. */
+bool gnti_estimate_own_memory(const gnti_device_spec *spec, int32_t number, int64_t *free_bytes);
 
 /* {"devices": [{"device", "rows", "arcs", "halo_rows", "device_bytes", "host_bytes", "total_bytes", "limit_bytes", "seconds"}],
  * "step_seconds", "total_bytes", "available_bytes", "fits", "assumed", "knobs"}. */

@@ -24,10 +24,29 @@ typedef struct ranks {
     gnti_load *loads;
     gnti_forecast_bytes *bytes;
     double *seconds;
-    int32_t *chunks; /* of each device */
+    int32_t *chunks;  /* of each device */
+    int64_t *limit;   /* bytes of each device, 0: none known */
+    bool *own_memory; /* its bytes are not the process' */
     double step;
     bool cut; /* loads are those of chunks, not assumed */
 } ranks;
+
+static gnt_status find_limits(ranks *r)
+{
+    gnt_status st = GNT_OK;
+    const gnti_placement *place = &r->job.place;
+
+    GNT_TRY(gnti_calloc_array(&r->limit, place->size));
+    GNT_TRY(gnti_calloc_array(&r->own_memory, place->size));
+    for (int32_t d = 0; d < place->size; d++) {
+        r->own_memory[d] =
+            gnti_estimate_own_memory(&place->specs[d], gnti_device_number(place->specs, d), &r->limit[d]);
+        if (place->specs[d].memory > 0)
+            r->limit[d] = (int64_t)place->specs[d].memory;
+    }
+done:
+    return st;
+}
 
 /* ---- loads --------------------------------------------------------------------------------------------------------- */
 
@@ -150,7 +169,6 @@ static int64_t host_bytes(const gnti_forecast_bytes *b)
 static gnt_status put_device(const ranks *r, int32_t d, gnti_json *list)
 {
     gnt_status st = GNT_OK;
-    const gnti_device_spec *spec = &r->job.place.specs[d];
     const gnti_load *l = &r->loads[d];
     const gnti_forecast_bytes *b = &r->bytes[d];
     gnti_json *item = NULL;
@@ -165,9 +183,9 @@ static gnt_status put_device(const ranks *r, int32_t d, gnti_json *list)
     GNT_TRY(gnti_json_set_int(item, "device_bytes", b->device));
     GNT_TRY(gnti_json_set_int(item, "host_bytes", host_bytes(b)));
     GNT_TRY(gnti_json_set_int(item, "total_bytes", b->device + host_bytes(b)));
-    if (spec->memory > 0) {
-        GNT_TRY(gnti_json_set_int(item, "limit_bytes", (int64_t)spec->memory));
-        GNT_TRY(gnti_json_set_bool(item, "fits", b->device <= (int64_t)spec->memory));
+    if (r->limit[d] > 0) {
+        GNT_TRY(gnti_json_set_int(item, "limit_bytes", r->limit[d]));
+        GNT_TRY(gnti_json_set_bool(item, "fits", b->device <= r->limit[d]));
     }
     GNT_TRY(gnti_json_set_number(item, "seconds", r->seconds[d]));
 done:
@@ -182,13 +200,15 @@ static gnt_status put_knobs(const ranks *r, bool fits, gnti_json *o)
 
     GNT_TRY(gnti_json_set_array(o, "knobs", &knobs));
     for (int32_t d = 0; d < r->job.place.size; d++) {
-        const size_t limit = r->job.place.specs[d].memory;
+        const int64_t limit = r->limit[d];
 
-        if (limit == 0 || r->bytes[d].device <= (int64_t)limit)
+        if (limit == 0 || r->bytes[d].device <= limit)
             continue;
         snprintf(text, sizeof text,
-                 "device %d needs %.2f MiB but has a limit of %.2f: raise its mem, or add a device", (int)d,
-                 (double)r->bytes[d].device / 1048576.0, (double)limit / 1048576.0);
+                 r->job.place.specs[d].memory > 0
+                     ? "device %d needs %.2f MiB but has a limit of %.2f: raise its mem, or add a device"
+                     : "device %d needs %.2f MiB but has %.2f free: add a device",
+                 (int)d, (double)r->bytes[d].device / 1048576.0, (double)limit / 1048576.0);
         GNT_TRY(gnti_json_append_text(knobs, text));
     }
     if (!fits)
@@ -207,10 +227,8 @@ static gnt_status put_facts(const ranks *r, gnti_json *o)
     gnti_json *list = NULL;
 
     for (int32_t d = 0; d < r->job.place.size; d++) {
-        const size_t limit = r->job.place.specs[d].memory;
-
-        total += r->bytes[d].device + host_bytes(&r->bytes[d]);
-        fits = fits && (limit == 0 || r->bytes[d].device <= (int64_t)limit);
+        total += host_bytes(&r->bytes[d]) + (r->own_memory[d] ? 0 : r->bytes[d].device);
+        fits = fits && (r->limit[d] == 0 || r->bytes[d].device <= r->limit[d]);
     }
     fits = fits && total - process <= available;
     GNT_TRY(gnti_json_set_int(o, "total_bytes", total));
@@ -243,6 +261,7 @@ gnt_status gnti_estimate_ranks(const gnt_model *model, const gnt_dataset *data,
     GNT_TRY(gnti_alloc_array(&r.bytes, r.job.place.size));
     GNT_TRY(gnti_alloc_array(&r.seconds, r.job.place.size));
     GNT_TRY(gnti_calloc_array(&r.chunks, r.job.place.size));
+    GNT_TRY(find_limits(&r));
     GNT_TRY(find_loads(&r, model, &quiet));
     GNT_TRY(gnti_json_create_object(&facts));
     GNT_TRY(put_facts(&r, facts));
@@ -254,6 +273,8 @@ done:
     gnti_free(r.bytes);
     gnti_free(r.seconds);
     gnti_free(r.chunks);
+    gnti_free(r.limit);
+    gnti_free(r.own_memory);
     gnti_job_close(&r.job);
     return st;
 }

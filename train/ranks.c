@@ -59,6 +59,8 @@ static void run_call(worker *w, gnti_rank_fn fn, void *user)
     w->error = *gnti_error_get();
     if (rank->comm != NULL)
         gnti_comm_abort(rank->comm, w->error.text);
+    if (rank->group_comm != NULL) /* whoever waits for its device looks there */
+        gnti_comm_abort(rank->group_comm, w->error.text);
 }
 
 static void *work(void *user)

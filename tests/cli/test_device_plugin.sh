@@ -44,6 +44,9 @@ mkdir junk
 echo junk >junk/libgnntrain-cuda.so
 GNNTRAIN_PLUGIN_DIR=junk run 0 devices --json
 json 'not x["plugins"][0]["usable"] and "cannot open" in x["plugins"][0]["problem"]'
+GNNTRAIN_PLUGIN_DIR=junk run 0 "${gcn[@]}" --run processor
+err_has "devices of 'cuda' are not used" "junk/libgnntrain-cuda.so"
+[ "$(grep -c "are not used" err)" -eq 1 ] || fail "told more than once"
 
 # a version asks for nothing, neither do verbs that compute nothing
 if command -v strace >/dev/null; then
@@ -93,6 +96,51 @@ fi
 # one device that is named is estimated as such
 run 0 estimate a.h5 --model 'gcn:8, linear' --devices cuda:0,mem=4K --json
 json 'x["devices"][0]["limit_bytes"] == 4096 and not x["fits"] and "assumed" not in x'
+# its own memory is not the process', and is its limit
+run 0 estimate a.h5 --model 'gcn:8, linear' --devices cuda:1 --json
+json 'x["total_bytes"] == x["process_bytes"] + x["devices"][0]["host_bytes"] and x["devices"][0]["device_bytes"] > 0'
+json 'x["devices"][0]["limit_bytes"] == 32 << 20 and x["devices"][0]["fits"] and x["fits"]'
+run 0 estimate a.h5 --model 'gcn:8, linear' --json # without a name the first one is meant, as train has it
+json 'x["devices"][0]["limit_bytes"] == 64 << 20'
+run 0 estimate a.h5 --model 'gcn:8, linear' --devices cpu --json
+json 'x["total_bytes"] > x["parts"]["process_bytes"] + x["parts"]["workspace_bytes"]'
+
+# explain tells capture as training has it
+for words in '--devices cuda:0|fired * ops are one launch' '--devices cuda:0-1|fired * ops are one launch' \
+    '--devices cuda:0;cpu|nothing to do rows or sums go through the host' '--devices cpu|nothing to do the device runs op by op' \
+    '--devices cuda:0 --source clusters --clusters 4|nothing to do each step is bound to another batch' \
+    '--devices cuda:0 --no-pass capture|off*'; do
+    # shellcheck disable=SC2086 # words
+    run 0 explain a.h5 --model 'gcn:8, linear' ${words%|*}
+    # shellcheck disable=SC2053 # a pattern
+    [[ $(sed -n 's/^pass capture *//p' out | tr -s ' ') == ${words#*|} ]] || fail "explain ${words%|*}: $(grep 'pass capture' out)"
+done
+
+# predictions on a device that is named, of an ensemble's folder on several
+run 0 predict one -o p.csv --what probabilities
+for devices in cuda:1 cpu 'cuda:0,mem=16M'; do
+    run 0 predict one -o q.csv --what probabilities --devices "$devices"
+    paste -d, p.csv q.csv | awk -F, 'NR > 1 { for (i = 2; i <= NF / 2; i++) if (($i - $(i + NF / 2)) ^ 2 > 1e-10) exit 1 }' ||
+        fail "other predictions on $devices"
+done
+run 0 eval one --devices cuda:1
+run 2 predict one -o none.csv --devices cuda:0-1
+err_has "one model"
+run 2 predict one -o none.csv --devices cuda:7
+err_has "device 7 does not exist"
+cat >spec.yaml <<'Y'
+seed: 1
+count: 2
+train: { epochs: 3 }
+vary: [{ key: model, values: ["gcn:8, gcn", "sage:8, sage"] }]
+Y
+run 0 ensemble train spec.yaml a.h5 --run e --devices cpu -q
+run 0 predict e -o p.csv --what probabilities --devices cpu
+run 0 predict e -o q.csv --what probabilities --devices 'cuda:0-1' --json
+json 'sum(d["rows"] for d in x["devices"]) == 300 * len(x["used"])'
+paste -d, p.csv q.csv | awk -F, 'NR > 1 { for (i = 2; i < NF / 2 - 1; i++) if (($i - $(i + NF / 2)) ^ 2 > 1e-10) exit 1 }' ||
+    fail "other predictions of an ensemble on the stand-in"
+
 run 2 estimate a.h5 --model 'gcn:8, linear' --devices cuda:7
 err_has "device 7 does not exist"
 
@@ -101,6 +149,8 @@ run 2 "${gcn[@]}" --devices cuda:3-1 --run no
 err_has "neither a device's number nor a range"
 run 2 "${gcn[@]}" --devices cuda:0,speed=0.5 --run no
 err_has "mem alone goes with its number"
+run 2 "${gcn[@]}" --devices cuda:0,threads=2 --run no
+err_has "threads are of the processor alone"
 run 2 "${gcn[@]}" --devices cuda:7 --run no
 err_has "device 7 does not exist" "there are 2"
 run 4 "${gcn[@]}" --devices cuda:0,mem=20K --run no
