@@ -17,11 +17,11 @@
 #define GNTI_ENSEMBLE_LIVE_H
 
 #include "base/text.h"
+#include "ensemble/group_profile.h"
 #include "ensemble/journal.h"
 #include "ensemble/lanes.h"
-#include "ensemble/group_profile.h"
-#include "ensemble/live_profile.h"
 #include "ensemble/method.h"
+#include "ensemble/pool_device.h"
 #include "ensemble/run.h"
 #include "kernels/quota.h"
 #include "train/run_folder.h"
@@ -52,7 +52,7 @@ typedef struct gnti_live_view {
 } gnti_live_view;
 
 typedef struct gnti_live_device {
-    char name[64], kind[128]; /* kind: equal for devices of a type, what profile.json names */
+    char name[GNTI_POOL_NAME_BYTES];
     int32_t type;
     bool present;
     gnti_quota quota;
@@ -91,9 +91,10 @@ typedef struct gnti_live_task {
     uint8_t *done;    /* (num_members) ended or failed; its slot idles */
     int32_t num_members;
     int32_t *members_at_start, num_at_start; /* for the report */
-    char *shape;                             /* of their program, what profile.json names */
-    double pause;                            /* wall seconds that its newest move kept it from training */
-    int64_t epochs_here;                     /* since it is on its present devices */
+    gnti_group_measure measured; /* mean of the newest epochs on its one device, the first one left out */
+    int32_t measured_num;        /* members that these were of; 0: nothing measured */
+    double pause;                /* wall seconds that its newest move kept it from training */
+    int64_t epochs_here;         /* since it is on its present devices */
     int32_t view;
     int64_t first_epoch, epoch, epochs; /* when it arrived; done; of its longest member */
     gnt_model *model;
@@ -142,8 +143,7 @@ struct gnti_live {
     bool is_virtual;
 
     gnti_manager *manager;
-    gnti_live_profile *profile;
-    gnti_group_profile *measured; /* by gnntrain ensemble plan --measure */
+    gnti_group_profile *profile, *cache; /* of this run, written; of the user, read */
     gnti_live_task **tasks;
     int64_t num_tasks, tasks_capacity;
 
@@ -174,9 +174,13 @@ gnt_status gnti_live_devices_open(gnti_live *run);
 void gnti_live_devices_close(gnti_live *run);
 /* Other devices from now on; the manager is told. */
 gnt_status gnti_live_devices_set(gnti_live *run, const char *devices, int32_t *added, int32_t *removed);
-/* Seconds of an epoch of a group on each type: measured where they were, else by forecast: (num_types). */
-void gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, const char *shape, double *seconds);
-gnt_status gnti_live_profile_write(const gnti_live *run);
+/* Seconds of an epoch of a group on each type (num_types), and bytes on a device (0: not known): measured where they were, else by
+ * forecast. */
+gnt_status gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, double *seconds,
+                              int64_t *bytes);
+/* What a task has measured on its device so far goes to the profile; the profile to its file. */
+gnt_status gnti_live_note_measure(gnti_live_task *t);
+gnt_status gnti_live_write_profile(gnti_live *run);
 
 /* ---- live_groups.c: under the lock ---- */
 /* Groups of those pending members that no task has and that wait for nobody. only (spec members), NULL: all; most: of a group. */

@@ -90,10 +90,8 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     *device = (gnti_live_device){ .type = type_of(run, spec), .present = true, .speed = 1.0 };
     run->specs[d] = *spec;
     run->specs[d].quota = &device->quota;
-    device->quota.limit = spec->memory;
+    device->quota.limit = spec->room > 0 ? spec->room : spec->memory;
     GNT_TRY(gnti_pool_name(spec, d, device->name));
-    snprintf(device->kind, sizeof device->kind, "%s%s speed=%g spmm=%g gemm=%g threads=%d", spec->backend,
-             spec->virtual_clock ? " virtual" : "", spec->speed, spec->spmm, spec->gemm, (int)spec->threads);
     GNT_TRY(gnti_lanes_create(&device->lanes));
     run->num_devices++;
     if (probed)
@@ -143,8 +141,8 @@ gnt_status gnti_live_devices_open(gnti_live *run)
     run->num_types = config.num_types = count_types(specs, num) + MORE_TYPES;
     GNT_TRY(gnti_manager_create(&config, &run->manager));
     GNT_TRY(gnti_path_join(run->config->run, PROFILE, &path));
-    GNT_TRY(gnti_live_profile_open(path, &run->profile));
-    GNT_TRY(gnti_group_profile_open(NULL, &run->measured));
+    GNT_TRY(gnti_group_profile_open(path, &run->profile));
+    GNT_TRY(gnti_group_profile_open(NULL, &run->cache));
     for (int32_t d = 0; d < num; d++)
         GNT_TRY(add_device(run, &specs[d], run->num_types - MORE_TYPES > 1));
     gnti_context_set_pool(run->ctx, run->specs, GNTI_LIVE_MAX_DEVICES);
@@ -157,8 +155,8 @@ done:
 void gnti_live_devices_close(gnti_live *run)
 {
     gnti_context_set_pool(run->ctx, NULL, 0);
-    gnti_live_profile_free(&run->profile);
-    gnti_group_profile_free(&run->measured);
+    gnti_group_profile_free(&run->profile);
+    gnti_group_profile_free(&run->cache);
     for (int32_t d = 0; d < run->num_devices; d++)
         gnti_lanes_free(&run->devices[d].lanes);
     gnti_free(run->devices);
@@ -205,52 +203,69 @@ done:
     return st;
 }
 
-/* A short run that a plan has made of such a group, on such a device. */
-static bool was_measured(const gnti_live *run, const gnti_fused_group *g, int32_t device, double *seconds)
-{
-    char key[GNTI_GROUP_KEY_BYTES];
-    gnti_group_measure m;
+/* ---- what groups take ---------------------------------------------------------------------------------------------------- */
 
-    if (gnti_group_key(&run->spec->members[g->members[0]], g->num_members, run->data, &run->specs[device],
-                       key) != GNT_OK) {
-        gnt_clear_error();
-        return false;
-    }
-    if (!gnti_group_profile_find(run->measured, key, &m))
-        return false;
-    *seconds = m.seconds;
-    return true;
+static gnt_status find_measured(const gnti_live *run, const gnti_fused_group *g, int32_t device,
+                                gnti_group_measure *out, bool *found)
+{
+    gnt_status st = GNT_OK;
+    char key[GNTI_GROUP_KEY_BYTES];
+
+    GNT_TRY(gnti_group_key(&run->spec->members[g->members[0]], g->num_members, run->data, &run->specs[device],
+                           key));
+    *found = gnti_group_profile_find(run->profile, key, out) || gnti_group_profile_find(run->cache, key, out);
+done:
+    return st;
 }
 
 /* The forecast is that of an ordinary machine; beside each other, types are as their probes were. */
-void gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, const char *shape, double *seconds)
+gnt_status gnti_live_forecast(const gnti_live *run, const gnti_fused_group *g, double *seconds,
+                              int64_t *bytes)
 {
+    gnt_status st = GNT_OK;
     const double forecast = g->epoch_seconds > 0.0 ? g->epoch_seconds : 1.0;
     double fastest = 0.0;
 
+    *bytes = 0;
     for (int32_t d = 0; d < run->num_devices; d++)
         fastest = fmax(fastest, run->devices[d].speed);
     for (int32_t k = 0; k < run->num_types; k++)
         seconds[k] = forecast;
     for (int32_t d = 0; d < run->num_devices; d++) {
-        const gnti_live_device *device = &run->devices[d];
-        int64_t bytes = 0;
+        gnti_group_measure m = { 0 };
+        bool found = false;
 
-        if (!gnti_live_profile_find(run->profile, shape, g->num_members, device->kind, &seconds[device->type],
-                                    &bytes) &&
-            !was_measured(run, g, d, &seconds[device->type]))
-            seconds[device->type] = forecast * fastest / device->speed;
+        GNT_TRY(find_measured(run, g, d, &m, &found));
+        seconds[run->devices[d].type] = found ? m.seconds : forecast * fastest / run->devices[d].speed;
+        *bytes = found ? gnti_max_i64(*bytes, m.bytes) : *bytes;
     }
+done:
+    return st;
 }
 
-gnt_status gnti_live_profile_write(const gnti_live *run)
+gnt_status gnti_live_note_measure(gnti_live_task *t)
 {
     gnt_status st = GNT_OK;
-    char *path = NULL;
+    gnti_live *run = t->run;
+    char key[GNTI_GROUP_KEY_BYTES];
 
-    GNT_TRY(gnti_path_join(run->config->run, PROFILE, &path));
-    GNT_TRY(gnti_live_profile_save(run->profile, path));
+    if (t->measured_num == 0 || t->num_devices != 1)
+        goto done;
+    GNT_TRY(gnti_group_key(&run->spec->members[t->members_at_start[0]], t->measured_num, run->data,
+                           &run->specs[t->devices[0]], key));
+    GNT_TRY(gnti_group_profile_set(run->profile, key, &t->measured));
 done:
-    gnti_free(path);
+    t->measured_num = 0;
+    return st;
+}
+
+gnt_status gnti_live_write_profile(gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t i = 0; i < run->num_tasks; i++)
+        GNT_TRY(gnti_live_note_measure(run->tasks[i]));
+    gnti_group_profile_save(run->profile);
+done:
     return st;
 }

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double KEEP = 0.5; /* of measured seconds */
+
 gnt_status gnti_live_event(gnti_live *run, gnti_event e)
 {
     e.time = gnti_live_now(run);
@@ -246,12 +248,18 @@ done:
 static gnt_status measure(gnti_live_task *t, const gnti_live_report *report, double *seconds)
 {
     gnt_status st = GNT_OK;
-    gnti_live *run = t->run;
+    gnti_group_measure *m = &t->measured;
 
-    *seconds = t->epochs_here++ > 0 || run->is_virtual ? report->seconds : 0.0;
-    if (*seconds > 0.0 && t->num_devices == 1 && !report->shared)
-        GNT_TRY(gnti_live_profile_add(run->profile, t->shape, report->num_members,
-                                      run->devices[t->devices[0]].kind, *seconds, report->bytes));
+    *seconds = t->epochs_here++ > 0 || t->run->is_virtual ? report->seconds : 0.0;
+    if (!(*seconds > 0.0) || t->num_devices != 1 || report->shared)
+        return GNT_OK;
+    if (t->measured_num != report->num_members) {
+        GNT_TRY(gnti_live_note_measure(t));
+        *m = (gnti_group_measure){ .seconds = *seconds };
+        t->measured_num = report->num_members;
+    }
+    m->seconds = KEEP * m->seconds + (1.0 - KEEP) * *seconds;
+    m->bytes = gnti_max_i64(m->bytes, report->bytes);
 done:
     return st;
 }
@@ -268,11 +276,12 @@ gnt_status gnti_live_take_report(gnti_live_task *t, const gnti_live_report *repo
     GNT_TRY(measure(t, report, &e.seconds));
     GNT_TRY(gnti_live_event(run, e));
     if (report->over) {
+        GNT_TRY(gnti_live_note_measure(t));
         gnti_live_dissolve(t);
         GNT_TRY(part_with(t, report));
         e.kind = GNTI_EVENT_TASK_ENDED;
         GNT_TRY(gnti_live_event(run, e));
-        GNT_TRY(gnti_live_profile_write(run));
+        GNT_TRY(gnti_live_write_profile(run));
         return gnti_live_arrive(run, NULL, 0); /* those that waited for these members */
     }
     GNT_TRY(part_with(t, report));

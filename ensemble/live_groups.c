@@ -32,7 +32,6 @@ void gnti_live_task_free(gnti_live_task **task)
     gnti_live_report_clear(&t->report);
     gnti_free(t->members);
     gnti_free(t->done);
-    gnti_free(t->shape);
     gnti_free(t->members_at_start);
     gnti_free(t->next_members);
     gnti_free(t->next_devices);
@@ -137,7 +136,6 @@ static gnt_status make_task(gnti_live *run, const gnti_fused_group *g, gnti_live
     GNT_TRY(gnti_alloc_array(&t->members_at_start, g->num_members));
     memcpy(t->members_at_start, g->members, (size_t)g->num_members * sizeof *t->members);
     t->num_members = t->num_at_start = g->num_members;
-    GNT_TRY(gnti_fusion_shape(&run->spec->members[g->members[0]], &t->shape));
     t->view = run->view_of[g->members[0]];
     t->epoch = t->first_epoch = g->epoch;
     for (int32_t i = 0; i < g->num_members; i++) {
@@ -164,27 +162,11 @@ static int32_t widest_gang(const gnti_live *run, const gnti_live_task *t)
     return cut ? GNTI_LIVE_MAX_DEVICES : (int32_t)c->chunks;
 }
 
-/* What trainers of the same shape and width have really had, on whatever device; else what was planned dry. */
-static int64_t measured_bytes(const gnti_live *run, const gnti_fused_group *g, const gnti_live_task *t,
-                              int64_t planned)
-{
-    int64_t most = 0;
-
-    for (int32_t d = 0; d < run->num_devices; d++) {
-        double seconds;
-        int64_t bytes = 0;
-
-        if (gnti_live_profile_find(run->profile, t->shape, g->num_members, run->devices[d].kind, &seconds,
-                                   &bytes))
-            most = gnti_max_i64(most, bytes);
-    }
-    return most > 0 ? most : planned;
-}
-
 static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_live_task *t)
 {
     gnt_status st = GNT_OK;
     double *seconds = NULL;
+    int64_t bytes = 0;
     gnti_place_task task = { .id = t->id,
                              .weight = 1.0,
                              .epochs_left = (double)gnti_max_i64(t->epochs - t->epoch, 1),
@@ -197,9 +179,10 @@ static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_l
                              .foreground = run->spec->members[t->members[0]].foreground };
 
     GNT_TRY(gnti_calloc_array(&seconds, run->num_types));
-    gnti_live_forecast(run, g, t->shape, seconds);
+    GNT_TRY(gnti_live_forecast(run, g, seconds, &bytes));
     task.seconds = seconds;
-    task.lasting_bytes = measured_bytes(run, g, t, task.lasting_bytes);
+    if (bytes > 0)
+        task.lasting_bytes = bytes;
     GNT_TRY(gnti_live_event(
         run, (gnti_event){ .kind = GNTI_EVENT_TASK_ARRIVED, .task = t->id, .new_task = &task }));
 done:

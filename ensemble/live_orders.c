@@ -74,6 +74,7 @@ gnt_status gnti_live_task_sit(gnti_live_task *t)
     gnti_live_order *o = &t->order;
     const bool foreground = run->spec->members[t->members[0]].foreground;
 
+    GNT_TRY(gnti_live_note_measure(t));
     gnti_live_task_stand(t);
     if (o->num_devices > t->capacity) {
         GNT_TRY(gnti_realloc_array(&t->devices, o->num_devices));

@@ -46,7 +46,7 @@ static gnt_status train(gnti_live *run)
     GNT_TRY(run->is_virtual ? gnti_live_drive_virtual(run) : gnti_live_drive_threads(run));
     GNT_TRY(gnti_live_show(run, true));
     if (!gnti_live_all_done(run)) {
-        GNT_TRY(gnti_live_profile_write(run));
+        GNT_TRY(gnti_live_write_profile(run));
         GNT_TRY(gnti_journal_add(run->journal, "stopped", NULL, true));
         GNT_TRY(gnti_run_log(run->folder, "stopped %s",
                              run->config->stop != NULL && atomic_load(run->config->stop) != 0

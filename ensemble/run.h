@@ -4,7 +4,7 @@
  *   RUN/ensemble.yaml            the spec as given             RUN/journal.jsonl   append-only, what happened (journal.h)
  *   RUN/members/NAME/            checkpoint.h5, checkpoint.prev.h5, best.h5, metrics.jsonl, summary.json, logits.npy
  *   RUN/ensemble.h5              weights of members, temperature: what gnntrain predict RUN reads
- *   RUN/profile.json             seconds and bytes that groups took (live_profile.h)
+ *   RUN/profile.json             seconds and bytes that groups took (group_profile.h)
  *   RUN/summary.json, report.json, report.html, log.txt
  * The same command goes on where an earlier one ended, whatever ended it. A run that is going on is resized by a request file
  * (RUN/requests/), which gnntrain ensemble resize writes and the run takes at its next epoch boundary and answers.

@@ -98,12 +98,14 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
 {
     gnt_status st = GNT_OK;
     static const char *const keys[] = { "speed", "spmm", "gemm",    "mem",       "clock", "threads", "flops",
-                                        "bytes", "slow", "latency", "bandwidth", "noise", "lost" };
+                                        "bytes", "slow", "latency", "bandwidth", "noise", "lost",    "room" };
     enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
     double number = 0.0;
 
     if (strcmp(key, "mem") == 0)
         return read_bytes(value, &spec->memory);
+    if (strcmp(key, "room") == 0)
+        return read_bytes(value, &spec->room);
     if (strcmp(key, "slow") == 0)
         return read_slow(value, spec);
     if (strcmp(key, "lost") == 0)
@@ -142,7 +144,7 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
 
         GNT_CHECK(factor != NULL, GNT_ERR_USAGE,
                   "devices: unknown key '%s'%s%s (there are speed, spmm, gemm, mem, clock, threads, flops, "
-                  "bytes, latency, bandwidth, noise, slow, lost)",
+                  "bytes, latency, bandwidth, noise, slow, lost, room)",
                   key, near != NULL ? ", did you mean " : "", near != NULL ? near : "");
         GNT_TRY(read_factor(key, value, factor));
     }
@@ -191,7 +193,7 @@ done:
 static bool is_played(const gnti_device_spec *s)
 {
     return s->speed != 1.0 || s->spmm != 1.0 || s->gemm != 1.0 || s->virtual_clock || s->slow_factor != 0.0 ||
-           s->lost_step >= 0 || s->latency != 0.0 || s->bandwidth != 0.0;
+           s->lost_step >= 0 || s->room > 0 || s->latency != 0.0 || s->bandwidth != 0.0;
 }
 
 /* "cpu:speed=0.5,mem=1G", "NAME:0-3", "NAME:1,mem=1G"; last: the end of a range of numbers. */

@@ -13,6 +13,7 @@
  *            messages cost nothing)
  *   noise    of each op on the virtual clock, as a part of its seconds (default 0.05)
  *   slow     FACTOR@STEP: its speed changes at a step, for tests ("slow=4@20")
+ *   room     bytes that it really has, where planners are told mem (or that there is no limit), for tests
  *   lost     STEP: from this step on it is lost, every step answers ERR_DEVICE_LOST, for tests
  * Planners never see these numbers: they see elapsed seconds.
  */
@@ -26,6 +27,7 @@ typedef struct gnti_device_spec {
     int32_t index;            /* of the back end's list, -1: the next one */
     double speed, spmm, gemm; /* factors; spmm and gemm multiply speed */
     size_t memory;            /* 0: no limit */
+    size_t room;              /* what the allocator keeps to, 0: memory */
     bool virtual_clock;
     int32_t threads;           /* 0: cores / ranks */
     double flops, bytes;       /* per second at speed 1 */

@@ -125,7 +125,7 @@ gnt_status gnti_job_device_config(const gnti_job *job, int32_t rank, gnti_device
     else
         GNT_TRY(gnti_team_threads(0, job->place.num_local * gnti_context_launch(job->ctx)->local_size,
                                   &config.num_threads));
-    config.memory_limit = spec->memory;
+    config.memory_limit = spec->room > 0 ? spec->room : spec->memory;
     config.quota = spec->quota;
     *out = config;
 done:
@@ -139,8 +139,8 @@ gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **
     gnti_device_config config;
     int32_t number;
 
-    *owns = job->place.size > 1 || spec->memory > 0 || spec->quota != NULL || spec->threads > 0 ||
-            strcmp(spec->backend, "auto") != 0;
+    *owns = job->place.size > 1 || spec->memory > 0 || spec->room > 0 || spec->quota != NULL ||
+            spec->threads > 0 || strcmp(spec->backend, "auto") != 0;
     if (!*owns) {
         *out = gnti_context_device(job->ctx);
         return GNT_OK;
