@@ -44,7 +44,8 @@ done:
 
 /* Whether a run of this config goes over parts (train/job.h): its program is another one then. One device without a partition or
  * chunks has the whole graph. */
-static gnt_status goes_over_parts(const gnt_model *model, const gnt_trainer_config *config, bool *out)
+static gnt_status goes_over_parts(const gnt_model *model, const gnt_dataset *data,
+                                  const gnt_trainer_config *config, bool *out)
 {
     gnt_status st = GNT_OK;
     gnti_device_spec *specs = NULL;
@@ -53,7 +54,7 @@ static gnt_status goes_over_parts(const gnt_model *model, const gnt_trainer_conf
 
     GNT_TRY(gnti_device_specs_parse(config->devices, &specs, &num));
     *out = num > 1 || (processes != NULL && processes->size > 1) || config->chunks > 0 ||
-           (config->partition != NULL && config->partition[0] != '\0') ||
+           (config->partition != NULL && config->partition[0] != '\0') || data->chunks.num_chunks > 0 ||
            config->run != NULL; /* whose folder may have one */
 done:
     gnti_free(specs);
@@ -106,7 +107,7 @@ gnt_status gnti_forecast_create(const gnt_model *model, const gnt_dataset *data,
     f->inductive = split->inductive;
     for (int part = 0; part < 3; part++)
         f->scored = gnti_max_i64(f->scored, split->num_nodes[part]);
-    GNT_TRY(goes_over_parts(model, config, &over_parts));
+    GNT_TRY(goes_over_parts(model, data, config, &over_parts));
     GNT_TRY(plan_both(f, model, config, data->y.kind, over_parts));
     f->may_broadcast = config->strategy != GNTI_STRATEGY_HALO && gnti_program_only_sums(f->step) &&
                        gnti_context_determinism(gnti_model_context(model)) != GNTI_DET_BITWISE;
