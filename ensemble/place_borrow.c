@@ -52,7 +52,7 @@ gnt_status gnti_placing_borrow(gnti_placing *s)
             item[num++] = t;
     gnti_place_heapify(item, num, s->key);
     for (int32_t d = 0; num > 0 && idle > 0 && d < s->in->num_devices; d++) {
-        if (s->class_of[d] < 0 || s->owner[d] >= 0)
+        if (s->class_of[d] < 0 || s->owner[d] >= 0 || s->hole[d] > 0.0)
             continue;
         const int32_t at = borrowable(s, d, item, num);
 

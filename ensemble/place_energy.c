@@ -63,7 +63,7 @@ static gnti_class_choice cheapest(const energy_run *r, int32_t task, const int32
             best = at;
         }
     }
-    *out_joules = least * r->s->in->tasks[task].epochs_left;
+    *out_joules = least * gnti_epochs_left(&r->s->in->tasks[task]);
     return best;
 }
 
@@ -73,7 +73,7 @@ static double seconds_left(const energy_run *r, int32_t task, gnti_class_choice 
     const gnti_place_task *t = &s->in->tasks[task];
     const bool stays = t->num_held == c.width && c.width > 0 && s->class_of[t->held[0]] == c.cls;
 
-    return stays || t->num_held == 0 ? t->epochs_left / speed_of(r, task, c)
+    return stays || t->num_held == 0 ? gnti_epochs_left(t) / speed_of(r, task, c)
                                      : gnti_placing_moved(s, task, speed_of(r, task, c));
 }
 

@@ -77,7 +77,7 @@ static int32_t best_device(gnti_placing *s, int32_t task, double *out_finish)
 
         if (speed > 0.0 && gnti_placing_holds(s, task, s->class_of[t->held[0]], 1.0)) {
             best = t->held[0];
-            *out_finish = s->free_at[best] + t->epochs_left / speed;
+            *out_finish = s->free_at[best] + gnti_epochs_left(t) / speed;
         }
     }
     for (int32_t c = 0; c < s->num_classes; c++) {

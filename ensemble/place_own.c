@@ -95,7 +95,7 @@ double gnti_placing_moved(const gnti_placing *s, int32_t task, double speed)
 {
     const gnti_place_task *t = &s->in->tasks[task];
 
-    return s->leave[task] + (t->epochs_left + (t->num_held > 0 ? t->switch_epochs : 0.0)) / speed;
+    return s->leave[task] + (gnti_epochs_left(t) + (t->num_held > 0 ? t->switch_epochs : 0.0)) / speed;
 }
 
 double gnti_placing_left(const gnti_placing *s, int32_t task)
@@ -104,7 +104,7 @@ double gnti_placing_left(const gnti_placing *s, int32_t task)
     const bool moves = t->num_held > 0 && !gnti_placing_stays(s, task);
     const double speed = gnti_gang_speed(t, s->sum[task], s->fastest[task], s->width[task]);
 
-    return moves ? gnti_placing_moved(s, task, speed) : t->epochs_left / speed;
+    return moves ? gnti_placing_moved(s, task, speed) : gnti_epochs_left(t) / speed;
 }
 
 int32_t gnti_placing_num_idle(const gnti_placing *s)

@@ -118,7 +118,7 @@ static bool is_dear(const gnti_placing *s)
         const gnti_place_task *task = &s->in->tasks[t];
 
         gangs |= task->max_devices > 1;
-        dear |= task->switch_epochs + 0.5 >= DEAR_MOVE * task->epochs_left;
+        dear |= task->switch_epochs + 0.5 >= DEAR_MOVE * gnti_epochs_left(task);
     }
     return gangs && dear;
 }
@@ -158,7 +158,7 @@ static void prepare(rigid_run *r)
     for (int32_t i = 0; i < r->num_devices; i++) {
         for (int32_t j = 0; j < r->num_tasks; j++)
             r->price[i] += gnti_placing_speed(s, r->task[j], s->class_of[r->device[i]]) *
-                           s->best[r->task[j]] / fmax(s->in->tasks[r->task[j]].epochs_left, 1e-300);
+                           s->best[r->task[j]] / fmax(gnti_epochs_left(&s->in->tasks[r->task[j]]), 1e-300);
         r->worth += r->price[i];
     }
     for (int32_t j = 0; j < r->num_tasks; j++) {

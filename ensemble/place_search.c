@@ -30,7 +30,7 @@ double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device)
 
     if (speed == 0.0 || !gnti_placing_holds(s, task, cls, 1.0))
         return INFINITY;
-    return moves ? gnti_placing_moved(s, task, speed) : t->epochs_left / speed;
+    return moves ? gnti_placing_moved(s, task, speed) : gnti_epochs_left(t) / speed;
 }
 
 /* The device whose queue ends last, among those that have one. */

@@ -14,7 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_GAIN 0.05
+#define MOST_BYTES    (INT64_C(1) << 56) /* sums of many stay in range */
+#define LEAST_SECONDS 1e-100
+#define DEFAULT_GAIN  0.05
 #define HALO_MARGIN                                                                                          \
     1.25 /* rows of neighbours that a part holds beside its own: as measured on METIS parts of citation graphs */
 
@@ -44,6 +46,7 @@ static gnt_status check_task(const gnti_place_input *in, const gnti_place_task *
 {
     gnt_status st = GNT_OK;
     const long long id = (long long)task->id;
+    const int64_t bytes[3] = { task->shared_bytes, task->lasting_bytes, task->scratch_bytes };
 
     GNT_CHECK(task->epochs_left >= 0.0 && isfinite(task->epochs_left), GNT_ERR_ARG,
               "task %lld has %g epochs left", id, task->epochs_left);
@@ -53,12 +56,12 @@ static gnt_status check_task(const gnti_place_input *in, const gnti_place_task *
               "task %lld has a serial share of %g and an overhead of %g", id, task->serial, task->overhead);
     GNT_CHECK(task->use >= 0.0 && task->use <= 1.0, GNT_ERR_ARG, "task %lld uses %g of a device: at most 1",
               id, task->use);
-    GNT_CHECK(task->shared_bytes >= 0 && task->lasting_bytes >= 0 && task->scratch_bytes >= 0, GNT_ERR_ARG,
-              "task %lld has %lld, %lld and %lld bytes: none can be negative", id,
-              (long long)task->shared_bytes, (long long)task->lasting_bytes, (long long)task->scratch_bytes);
+    for (int i = 0; i < 3; i++)
+        GNT_CHECK(bytes[i] >= 0 && bytes[i] <= MOST_BYTES, GNT_ERR_ARG,
+                  "task %lld has %lld bytes: from 0 to %lld", id, (long long)bytes[i], (long long)MOST_BYTES);
     for (int32_t t = 0; t < in->num_types; t++)
-        GNT_CHECK(task->seconds[t] > 0.0, GNT_ERR_ARG, "an epoch of task %lld takes %g seconds on type %d",
-                  id, task->seconds[t], t);
+        GNT_CHECK(task->seconds[t] >= LEAST_SECONDS, GNT_ERR_ARG,
+                  "an epoch of task %lld takes %g seconds on type %d", id, task->seconds[t], t);
     for (int32_t i = 0; i < task->num_held; i++)
         GNT_CHECK(task->held[i] >= 0 && task->held[i] < in->num_devices &&
                       (i == 0 || task->held[i] > task->held[i - 1]),
@@ -248,7 +251,7 @@ static bool find_need(gnti_placing *s, int32_t task, int32_t *count)
         if (k == 0)
             continue;
         s->need[task] = s->need[task] == 0 || k < s->need[task] ? k : s->need[task];
-        s->best[task] = fmin(s->best[task], t->epochs_left / gnti_gang_speed(t, speed * k, speed, k));
+        s->best[task] = fmin(s->best[task], gnti_epochs_left(t) / gnti_gang_speed(t, speed * k, speed, k));
     }
     if (s->need[task] > 0)
         return true;
@@ -262,7 +265,7 @@ static bool find_need(gnti_placing *s, int32_t task, int32_t *count)
         }
     s->need[task] = k;
     if (k > 0)
-        s->best[task] = t->epochs_left / gnti_gang_speed(t, sum, fastest, k);
+        s->best[task] = gnti_epochs_left(t) / gnti_gang_speed(t, sum, fastest, k);
     return k > 0;
 }
 

@@ -67,6 +67,11 @@ static inline double gnti_placing_speed(const gnti_placing *s, int32_t task, int
 {
     return s->speed[(int64_t)task * s->num_classes + cls];
 }
+/* Never 0: whoever is there takes time, so that a device with an owner is not free now. */
+static inline double gnti_epochs_left(const gnti_place_task *task)
+{
+    return task->epochs_left > 1e-9 ? task->epochs_left : 1e-9;
+}
 /* Of a gang of k devices with this sum of speeds and this fastest one. */
 double gnti_gang_speed(const gnti_place_task *task, double sum, double fastest, int32_t k);
 /* Fewest devices of the class that hold it, at most max_devices; 0: no number does. */

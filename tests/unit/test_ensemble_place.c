@@ -57,6 +57,10 @@ static void make_random(place_case *c, uint64_t seed, gnti_policy policy)
         t->lasting_bytes = draw_int(seed, &next, 0, 40);
         t->scratch_bytes = draw_int(seed, &next, 0, 120);
         t->switch_epochs = draw(seed, &next, 0.0, 2.0);
+        if (draw_int(seed, &next, 0, 15) == 0)
+            t->epochs_left = 0.0;
+        if (draw_int(seed, &next, 0, 15) == 0)
+            c->seconds[j][0] *= 1e9;
         for (int32_t k = 1; k < 3; k++)
             if (draw_int(seed, &next, 0, 7) == 0)
                 c->seconds[j][k] = INFINITY;
@@ -286,6 +290,9 @@ static void test_bad_input(void **state)
     gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
     gnt_assert_error_has("task 0", "0 seconds", "type 0");
     c.seconds[0][0] = 1.0;
+    c.task[0].scratch_bytes = INT64_MAX;
+    gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
+    c.task[0].scratch_bytes = 0;
     c.held[0][0] = 1;
     c.task[0].num_held = 1;
     gnt_assert_status(gnti_place(&c.in, &plan), GNT_ERR_ARG);
