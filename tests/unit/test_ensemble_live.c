@@ -8,6 +8,7 @@
 #include "ensemble/ensemble_file.h"
 #include "ensemble/run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -293,6 +294,63 @@ static void stopped_run_goes_on(void **state)
     }
 }
 
+/* The disk is full at some write: the run ends with that, and the same line goes on. */
+static void full_disk_loses_nothing(void **state)
+{
+    static const char *const devices[] = { "2", "cpu:clock=virtual;cpu:clock=virtual" };
+    char run[GNT_TEST_PATH_BYTES];
+    int failures = 0;
+
+    (void)state;
+    for (int64_t k = 0; k < 160; k = 2 * k + 1) {
+        const call c = { .spec = SPEC, .run = new_folder(run, "full"), .devices = devices[k % 2] };
+        gnt_status st;
+
+        gnti_file_fail_at(k, ENOSPC);
+        st = run_it(&c, NULL);
+        gnti_file_fail_at(-1, 0);
+        assert_true(st == GNT_OK || st == GNT_ERR_DISK_FULL);
+        failures += st != GNT_OK;
+        if (st != GNT_OK)
+            gnt_assert_ok(run_it(&c, NULL));
+        assert_same_members(reference(), run);
+        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+    }
+    assert_true(failures > 3);
+}
+
+/* An allocation fails: in a trainer its group is tried again, elsewhere the run ends; either way nothing is lost. */
+static void failed_allocation_loses_nothing(void **state)
+{
+    static const char *const devices[] = { "2", "cpu:clock=virtual;cpu:clock=virtual" };
+    char run[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    for (int64_t k = 10; k < 30000; k = 4 * k + 7) {
+        const call c = { .spec = "retries: 3\n" SPEC,
+                         .run = new_folder(run, "nomem"),
+                         .devices = devices[k % 2] };
+        gnti_spec *spec = NULL;
+        gnti_json *summary = NULL;
+        const gnti_ensemble_config config = {
+            .run = c.run, .devices = c.devices, .checkpoint_every = 3, .wait_limit = 20.0
+        };
+        gnt_status st;
+
+        gnt_assert_ok(gnti_spec_parse(g_case.ctx, c.spec, strlen(c.spec), "spec.yaml", g_case.data, &spec));
+        gnti_alloc_fail_at(k);
+        st = gnti_ensemble_run(g_case.ctx, spec, g_case.data, &config, NULL, NULL, &summary);
+        gnti_alloc_fail_at(-1);
+        gnti_json_free(&summary);
+        gnti_spec_free(&spec);
+        assert_true(st == GNT_OK || st == GNT_ERR_NOMEM);
+        if (st != GNT_OK)
+            gnt_assert_ok(run_it(&c, NULL));
+        assert_same_members(reference(), run);
+        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+    }
+}
+
 static void complete_run_is_left_alone(void **state)
 {
     char run[GNT_TEST_PATH_BYTES], path[GNT_TEST_PATH_BYTES + 64];
@@ -466,11 +524,18 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_change_nothing),       cmocka_unit_test(virtual_clock_repeats),
-        cmocka_unit_test(last_device_is_lost),          cmocka_unit_test(diverging_member_is_alone),
-        cmocka_unit_test(stopped_run_goes_on),          cmocka_unit_test(complete_run_is_left_alone),
-        cmocka_unit_test(group_without_memory_is_cut),  cmocka_unit_test(timed_requests_are_kept),
-        cmocka_unit_test(resized_run_is_the_fixed_one), cmocka_unit_test(test_labels_change_nothing),
+        cmocka_unit_test(devices_change_nothing),
+        cmocka_unit_test(virtual_clock_repeats),
+        cmocka_unit_test(last_device_is_lost),
+        cmocka_unit_test(diverging_member_is_alone),
+        cmocka_unit_test(stopped_run_goes_on),
+        cmocka_unit_test(full_disk_loses_nothing),
+        cmocka_unit_test(failed_allocation_loses_nothing),
+        cmocka_unit_test(complete_run_is_left_alone),
+        cmocka_unit_test(group_without_memory_is_cut),
+        cmocka_unit_test(timed_requests_are_kept),
+        cmocka_unit_test(resized_run_is_the_fixed_one),
+        cmocka_unit_test(test_labels_change_nothing),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
