@@ -295,6 +295,9 @@ gnt_status gnti_place_energy(gnti_placing *s)
             line[num++] = r.choice[t];
         }
     GNT_TRY(gnti_placing_settle(s, 0, num, line));
+    for (int32_t t = 0; t < s->in->num_tasks; t++)
+        if (s->width[t] > 0)
+            s->finish[t] = gnti_placing_left(s, t);
     if (num == 0 && (num = gnti_placing_line(s)) > 0) { /* nothing but gangs of several classes */
         gnti_place_heapify(s->order, num, s->key);
         GNT_TRY(gnti_placing_list(s, 1, false));

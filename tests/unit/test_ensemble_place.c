@@ -165,6 +165,7 @@ static void test_nothing_moves_when_nothing_has_changed(void **state)
         for (int step = 0; step < 4; step++) {
             adopt(&c, &plan);
             gnt_assert_ok(gnti_place(&c.in, &again));
+            assert_true(isfinite(again.finish));
             differ = count_differences(&plan, &again, c.in.num_tasks);
             moved += differ;
             gnti_place_plan_free(&plan);
