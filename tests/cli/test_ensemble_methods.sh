@@ -16,6 +16,7 @@ fail() {
     exit 1
 }
 
+PATH=$(dirname "$GNNTRAIN"):$PATH
 gnntrain generate csbm --nodes 240 --seed 3 -o graph.h5 -q >/dev/null
 spec() { # METHOD [MORE LINES]
     printf '%s\n' 'model: "gcn:8, gcn"' 'seed: 3' 'count: 3' "method: $1" \
