@@ -41,7 +41,7 @@ gnt_status gnti_lanes_create(gnti_lanes **out)
     pthread_cond_init(&l->turn, &attr);
     pthread_condattr_destroy(&attr);
     l->running = -1;
-    l->background = MOST;
+    l->background = 1.0 - 1.0 / SLOWEST; /* what a foreground that always asks can bear */
     l->tokens_at = l->window_at = NAN;
     *out = l;
 done:

@@ -93,8 +93,10 @@ typedef struct gnti_live_task {
     int32_t *members_at_start, num_at_start; /* for the report */
     gnti_group_measure measured; /* mean of the newest epochs on its one device, the first one left out */
     int32_t measured_num;        /* members that these were of; 0: nothing measured */
-    double pause;                /* wall seconds that its newest move kept it from training */
-    int64_t epochs_here;         /* since it is on its present devices */
+    int64_t seen_epoch;          /* as others than its owner see it, under the lock */
+    int32_t seen_live;
+    double pause;        /* wall seconds that its newest move kept it from training */
+    int64_t epochs_here; /* since it is on its present devices */
     int32_t view;
     int64_t first_epoch, epoch, epochs; /* when it arrived; done; of its longest member */
     gnt_model *model;
@@ -231,6 +233,7 @@ gnt_status gnti_live_take_action(gnti_live *run, const gnti_action *a);
 /* The order has been carried out: the task is on its devices, or on none. */
 gnt_status gnti_live_task_sit(gnti_live_task *t);
 void gnti_live_task_stand(gnti_live_task *t); /* off all devices */
+void gnti_live_task_seen(gnti_live_task *t);  /* by its owner: what others see of it from now on */
 gnt_status gnti_live_show(gnti_live *run, bool last);
 
 /* ---- drivers ---- */

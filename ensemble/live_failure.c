@@ -270,6 +270,7 @@ gnt_status gnti_live_take_report(gnti_live_task *t, const gnti_live_report *repo
     gnti_live *run = t->run;
     gnti_event e = { .task = t->id, .generation = t->generation, .epochs_done = epochs_since(t) };
 
+    gnti_live_task_seen(t);
     if (report->status != GNT_OK) /* of a lost device that is known */
         return t->lost ? GNT_OK : gnti_live_task_failed(t, report->status, report->error.text);
     e.kind = GNTI_EVENT_EPOCH_DONE;

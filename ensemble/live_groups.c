@@ -142,6 +142,7 @@ static gnt_status make_task(gnti_live *run, const gnti_fused_group *g, gnti_live
         t->epochs = gnti_max_i64(t->epochs, run->spec->members[g->members[i]].train.epochs);
         run->members[g->members[i]].in_task = true;
     }
+    gnti_live_task_seen(t);
     *out = t;
     t = NULL;
 done:

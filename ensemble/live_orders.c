@@ -67,6 +67,12 @@ void gnti_live_task_stand(gnti_live_task *t)
     t->num_devices = 0;
 }
 
+void gnti_live_task_seen(gnti_live_task *t)
+{
+    t->seen_epoch = t->epoch;
+    t->seen_live = gnti_live_task_live(t, NULL);
+}
+
 gnt_status gnti_live_task_sit(gnti_live_task *t)
 {
     gnt_status st = GNT_OK;
@@ -86,6 +92,7 @@ gnt_status gnti_live_task_sit(gnti_live_task *t)
     }
     t->generation = o->generation;
     t->epochs_here = 0;
+    gnti_live_task_seen(t);
     o->pending = false;
     GNT_TRY(note_place(t));
 done:
@@ -113,11 +120,8 @@ static void count(const gnti_live *run, gnti_ensemble_progress *p)
 
         if (t->over)
             continue;
-        for (int32_t k = 0; k < t->num_members; k++)
-            if (!t->done[k]) {
-                p->num_running += t->num_devices > 0;
-                p->epochs_done += t->epoch;
-            }
+        p->num_running += t->num_devices > 0 ? t->seen_live : 0;
+        p->epochs_done += t->seen_live * t->seen_epoch;
     }
 }
 
