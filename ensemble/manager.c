@@ -154,11 +154,17 @@ static void set_done(gnti_manager *m, gnti_managed_task *t, double epochs)
     t->epochs_done = epochs;
 }
 
+/* Whether it is of the action that gave the task what it holds, or of the one under way. */
+static bool is_of_now(const gnti_managed_task *t, const gnti_event *e)
+{
+    return e->generation == 0 || e->generation == t->seated || (t->moving && e->generation == t->generation);
+}
+
 static gnt_status epoch_done(gnti_manager *m, gnti_managed_task *t, const gnti_event *e)
 {
     gnt_status st = GNT_OK;
 
-    if (!t->running || (e->generation != 0 && e->generation != t->answered && e->generation != t->generation))
+    if (!t->running || !is_of_now(t, e))
         return GNT_OK; /* it was taken off meanwhile */
     GNT_CHECK(e->epochs_done >= t->epochs_done || (t->may_fall && e->epochs_done >= 0.0), GNT_ERR_ARG,
               "task %lld reports %g epochs after %g", (long long)e->task, e->epochs_done, t->epochs_done);
@@ -176,7 +182,7 @@ static gnt_status task_failed(gnti_manager *m, gnti_managed_task *t, const gnti_
 {
     gnt_status st = GNT_OK;
 
-    if (e->generation != 0 && e->generation < t->answered)
+    if (!is_of_now(t, e))
         return GNT_OK;
     GNT_CHECK(e->epochs_done >= 0.0 && e->epochs_done <= t->epochs_done, GNT_ERR_ARG,
               "task %lld fails and goes on from epoch %g, it is at %g", (long long)e->task, e->epochs_done,
@@ -205,6 +211,8 @@ static gnt_status task_changed(gnti_manager *m, gnti_managed_task *t, const gnti
     t->planned_seconds *= e->scale;
     t->terms.lasting_bytes = (int64_t)((double)t->terms.lasting_bytes * e->scale);
     t->terms.scratch_bytes = (int64_t)((double)t->terms.scratch_bytes * e->scale);
+    gnti_seat_set_needs(m, t, &t->held);
+    gnti_seat_set_needs(m, t, &t->flight);
     gnti_manager_plan_now(m);
 done:
     return st;

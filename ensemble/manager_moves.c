@@ -74,97 +74,6 @@ gnt_status gnti_manager_status(const gnti_manager *m)
     return m->status;
 }
 
-/* ---- what a device has room for ---- */
-
-/* What one task takes of a device: the larger of where it is and where it goes. */
-static void take_of(const gnti_seat *seat, int32_t device, double *share, gnti_place_need *need)
-{
-    const int32_t i = gnti_seat_find(seat, device);
-
-    if (i < 0)
-        return;
-    *share = seat->share[i] > *share ? seat->share[i] : *share;
-    need->shared = gnti_max_i64(need->shared, seat->need[i].shared);
-    need->lasting = gnti_max_i64(need->lasting, seat->need[i].lasting);
-    need->scratch = gnti_max_i64(need->scratch, seat->need[i].scratch);
-}
-
-typedef struct load {
-    double busy;
-    int64_t lasting, num;
-} load;
-
-static int32_t lane_of(const gnti_managed_task *t, const gnti_seat *more, int32_t device)
-{
-    const gnti_seat *seats[3] = { more, t->moving ? &t->flight : NULL, &t->held };
-
-    for (int i = 0; i < 3; i++) {
-        const int32_t at = seats[i] == NULL ? -1 : gnti_seat_find(seats[i], device);
-
-        if (at >= 0)
-            return seats[i]->lane[at];
-    }
-    return 0;
-}
-
-/* Adds the k-th of the list; what it shares (data or scratch) counts only as far as it is the largest before it. */
-static void add_task(const gnti_manager *m, int32_t device, int64_t k, const gnti_managed_task *more,
-                     const gnti_seat *seat, load *l)
-{
-    const gnti_managed_device *d = &m->managed[device];
-    const bool is_more = k == d->num_tasks;
-    const gnti_managed_task *t = is_more ? more : m->tasks[d->tasks[k]];
-    gnti_place_need need = { 0 };
-    int64_t shared = 0, scratch = 0;
-    double share = 0.0;
-
-    take_of(&t->held, device, &share, &need);
-    if (t->moving)
-        take_of(&t->flight, device, &share, &need);
-    if (t == more)
-        take_of(seat, device, &share, &need);
-    for (int64_t j = 0; j < k; j++) {
-        const gnti_managed_task *u = m->tasks[d->tasks[j]];
-        gnti_place_need other = { 0 };
-        double none = 0.0;
-
-        take_of(&u->held, device, &none, &other);
-        if (u->moving)
-            take_of(&u->flight, device, &none, &other);
-        if (u == more)
-            take_of(seat, device, &none, &other);
-        if (u->terms.data == t->terms.data)
-            shared = gnti_max_i64(shared, other.shared);
-        if (lane_of(u, u == more ? seat : NULL, device) == lane_of(t, t == more ? seat : NULL, device))
-            scratch = gnti_max_i64(scratch, other.scratch);
-    }
-    l->busy += share * gnti_managed_use(t);
-    l->lasting +=
-        need.lasting + gnti_max_i64(need.shared - shared, 0) + gnti_max_i64(need.scratch - scratch, 0);
-    l->num++;
-}
-
-bool gnti_manager_device_fits(const gnti_manager *m, int32_t device, const gnti_managed_task *more,
-                              const gnti_seat *seat, const char **why)
-{
-    const gnti_place_device *d = &m->devices[device];
-    const gnti_managed_device *managed = &m->managed[device];
-    load l = { 0 };
-    bool listed = more == NULL;
-
-    for (int64_t k = 0; k < managed->num_tasks; k++) {
-        listed = listed || m->tasks[managed->tasks[k]] == more;
-        add_task(m, device, k, more, seat, &l);
-    }
-    if (!listed)
-        add_task(m, device, managed->num_tasks, more, seat, &l);
-    *why = l.busy > 1.0 + 1e-6                    ? "shares"
-           : d->lanes > 0 && l.num > d->lanes     ? "tasks"
-           : d->bytes > 0 && l.lasting > d->bytes ? "bytes"
-                                                  : NULL;
-    return *why == NULL;
-}
-
 /* ---- issuing ---- */
 
 static bool is_free(const gnti_manager *m, const gnti_managed_task *t)
@@ -175,14 +84,6 @@ static bool is_free(const gnti_manager *m, const gnti_managed_task *t)
         if (!gnti_manager_device_fits(m, t->target.device[i], t, &t->target, &why))
             return false;
     return true;
-}
-
-static void set_needs(const gnti_manager *m, const gnti_managed_task *t, gnti_seat *seat)
-{
-    const gnti_place_input in = gnti_managed_alone(m, t);
-
-    for (int32_t i = 0; i < seat->num; i++)
-        seat->need[i] = gnti_place_bytes(&in, 0, seat->device, seat->num, i);
 }
 
 /* The action to go to the target, or only to be held. */
@@ -264,7 +165,7 @@ gnt_status gnti_manager_issue(gnti_manager *m)
             continue;
         t->hopeful = false;
         if (!t->moving)
-            set_needs(m, t, &t->target);
+            gnti_seat_set_needs(m, t, &t->target);
         if (!t->moving && is_free(m, t))
             GNT_TRY(issue(m, t, false));
         else

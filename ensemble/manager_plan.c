@@ -101,7 +101,7 @@ static gnt_status end_patience(gnti_manager *m)
     for (int64_t i = 0; i < m->num_active; i++) {
         gnti_managed_task *t = m->active[i] < 0 ? NULL : m->tasks[m->active[i]];
 
-        if (t != NULL && !isnan(t->parked_at) && m->now - t->parked_at >= m->config.patience)
+        if (t != NULL && !isnan(t->parked_at) && m->now >= t->parked_at + m->config.patience)
             GNT_TRY(gnti_manager_give_up(m, t));
     }
     compact(m);

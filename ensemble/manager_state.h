@@ -3,7 +3,7 @@
  *
  *   manager.c         life cycle, events          manager_learn.c   seconds per epoch from what was measured
  *   manager_task.c    what a task has and had     manager_plan.c    calls gnti_place, finds what differs
- *   manager_moves.c   differences become actions, when their devices are free
+ *   manager_moves.c   differences become actions, when their devices are free (manager_room.c)
  *   manager_pace.c    how far off devices are
  *   manager_belief.c  how far off types are       manager_facts.c   what the report needs       manager_check.c   invariants
  * A task waits or runs; `held` is what it has, `flight` what the action under way gives it, `target` what the newest plan wants. A device
@@ -41,7 +41,8 @@ typedef struct gnti_managed_task {
     double parked_at;       /* it fits nothing that is present since then; NaN: it does */
     gnti_seat held, flight, target;
     int64_t generation, answered,
-        told;           /* of the newest action, the newest answered, the newest that next gave out */
+        told;           /* of the newest action, the newest answered or void, the newest given out */
+    int64_t seated;     /* of the action that gave it what it holds */
     double serviced_at; /* received is true up to here */
     int32_t failures;
     int32_t slot;  /* in active, -1: ended or given up */
@@ -189,6 +190,10 @@ gnt_status gnti_manager_issue(gnti_manager *m);
 gnt_status gnti_manager_push(gnti_manager *m,
                              gnti_managed_task *t); /* an action waits for gnti_manager_next */
 gnt_status gnti_manager_give_up(gnti_manager *m, gnti_managed_task *t);
+
+/* ---- manager_room.c ---- */
+/* Bytes of the task on each device of the seat. */
+void gnti_seat_set_needs(const gnti_manager *m, const gnti_managed_task *t, gnti_seat *seat);
 /* Whether the tasks of a device's list, with `more` on the seat beside them (NULL: nobody), fit it; *why is a text then. */
 bool gnti_manager_device_fits(const gnti_manager *m, int32_t device, const gnti_managed_task *more,
                               const gnti_seat *seat, const char **why);

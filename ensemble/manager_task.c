@@ -326,7 +326,7 @@ void gnti_managed_sit(gnti_manager *m, gnti_managed_task *t, double left_at, dou
     t->running = t->held.num > 0;
     t->has_run = t->has_run || t->running;
     t->moving = false;
-    t->answered = t->generation;
+    t->answered = t->seated = t->generation;
     m->num_moving--;
     t->seated_since = t->running ? sat_at : left_at;
     t->serviced_at = sat_at;

@@ -4,11 +4,30 @@
  */
 #include "tests/support/simulate_case.h"
 
+#include "ensemble/simulate_state.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 8192 };
+
+/* Of equal times the first that was pushed comes first: 1000 moments at 7 times. */
+static void test_moments(void **state)
+{
+    gnti_moments h = { 0 };
+    gnti_moment m, last = { .time = -1.0 };
+    int count = 0;
+
+    (void)state;
+    for (int32_t i = 0; i < 1000; i++)
+        gnt_assert_ok(gnti_moments_push(&h, GNTI_MOMENT_EPOCH, (double)(i * 37 % 7), i, i));
+    for (; gnti_moments_pop(&h, &m); last = m, count++)
+        assert_true(m.time > last.time || (m.time == last.time && m.index > last.index));
+    assert_int_equal(count, 1000);
+    assert_null(gnti_moments_peek(&h));
+    gnti_free(h.heap);
+}
 
 /* ---- everything that can fail ---- */
 
@@ -362,10 +381,11 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bytes),    cmocka_unit_test(test_nothing_lost),
-        cmocka_unit_test(test_few_tasks),     cmocka_unit_test(test_learns_speeds),
-        cmocka_unit_test(test_loses_fastest), cmocka_unit_test(test_costs_of_moves),
-        cmocka_unit_test(test_slow_device),   cmocka_unit_test(test_allocations_fail),
+        cmocka_unit_test(test_moments),          cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_nothing_lost),     cmocka_unit_test(test_few_tasks),
+        cmocka_unit_test(test_learns_speeds),    cmocka_unit_test(test_loses_fastest),
+        cmocka_unit_test(test_costs_of_moves),   cmocka_unit_test(test_slow_device),
+        cmocka_unit_test(test_allocations_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
