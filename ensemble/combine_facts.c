@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "ensemble/combine_rule.h"
 #include "ensemble/diversity.h"
+#include "ensemble/ece.h"
 #include "ensemble/panel.h"
 #include "ensemble/temperature.h"
 
@@ -108,6 +109,18 @@ done:
     return st;
 }
 
+static gnt_status put_ece_more(const gnti_panel *p, const float *values, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    gnti_ece_more m;
+
+    GNT_TRY(gnti_ece_measure(p, values, &m));
+    GNT_TRY(gnti_json_set_number(o, "ece_equal_mass", m.equal_mass));
+    GNT_TRY(gnti_json_set_numbers(o, "ece_interval", (const double[]){ m.low, m.high }, 2));
+done:
+    return st;
+}
+
 static gnt_status put_members(const scoring *s, gnti_json *out)
 {
     gnt_status st = GNT_OK;
@@ -197,6 +210,7 @@ static gnt_status put_ensemble(scoring *s, gnti_json *out)
     gnti_panel_logits(&s->part[1], s->values[1], s->logits[1]);
     gnti_panel_calibration(&s->part[1], s->logits[1], &c);
     GNT_TRY(put_calibration(&c, o));
+    GNT_TRY(put_ece_more(&s->part[1], s->values[1], o));
     GNT_TRY(gnti_json_set_number(o, "temperature", s->c->temperature));
     GNT_TRY(gnti_json_set_bool(o, "fell_back", s->c->fell_back));
     GNT_TRY(gnti_json_set_object(o, "before_temperature", &before));
@@ -204,6 +218,7 @@ static gnt_status put_ensemble(scoring *s, gnti_json *out)
     gnti_panel_logits(&s->part[1], s->values[1], s->logits[1]);
     gnti_panel_calibration(&s->part[1], s->logits[1], &c);
     GNT_TRY(put_calibration(&c, before));
+    GNT_TRY(put_ece_more(&s->part[1], s->values[1], before));
 done:
     return st;
 }

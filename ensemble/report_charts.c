@@ -112,7 +112,7 @@ gnt_status gnti_report_draw_reliability(const gnti_json *report, bool before, gn
     const gnti_json *scores = gnti_json_find(report, "ensemble");
     double confidence[MAX_BINS], accuracy[MAX_BINS];
     int64_t count[MAX_BINS];
-    char subtitle[128], ece[GNTI_REPORT_NUMBER_BYTES];
+    char subtitle[256], number[3][GNTI_REPORT_NUMBER_BYTES];
 
     if (before)
         scores = gnti_json_find(scores, "before_temperature");
@@ -128,8 +128,11 @@ gnt_status gnti_report_draw_reliability(const gnti_json *report, bool before, gn
         if (!gnti_json_to_int(gnti_json_at(counts, b), &count[b]))
             count[b] = 0;
     }
-    snprintf(subtitle, sizeof subtitle, "ECE %s in %lld bins of equal width",
-             gnti_report_format("%.4f", gnti_report_number(scores, "ece"), ece), (long long)num);
+    snprintf(subtitle, sizeof subtitle, "ECE %s (95 %%: %s to %s), %lld bins",
+             gnti_report_format("%.4f", gnti_report_number(scores, "ece"), number[0]),
+             gnti_report_format("%.4f", item(gnti_json_find(scores, "ece_interval"), 0), number[1]),
+             gnti_report_format("%.4f", item(gnti_json_find(scores, "ece_interval"), 1), number[2]),
+             (long long)num);
     const gnti_reliability_chart chart = { .title =
                                                before ? "Before the temperature" : "After the temperature",
                                            .subtitle = subtitle,

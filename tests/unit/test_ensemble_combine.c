@@ -409,74 +409,6 @@ static void equal_order_of_nodes_has_equal_weights(void **state)
     votes_case_free(&moved);
 }
 
-/* ---- facts ---- */
-
-static double member_fact(const gnti_json *facts, int64_t m, const char *key)
-{
-    double value = (double)NAN;
-
-    gnt_assert_ok(gnti_json_get_number(gnti_json_at(gnti_json_find(facts, "members"), m), key, &value));
-    return value;
-}
-
-/* Facts of a combination without a temperature are those "before" of the same one with it; means and deviations are the members'; a
- * member's scores are gnti_calibration's of its logits, and of its logits over its own temperature. */
-static void facts_are_those_of_members_and_result(void **state)
-{
-    (void)state;
-    votes_case c;
-    gnti_json *with = NULL, *without = NULL;
-    gnti_panel test, valid;
-    const gnti_split *split = NULL;
-    gnti_calibration scores;
-    float logits[3 * 400];
-
-    votes_case_make(&c, GNT_LABELS_CLASS, 700, 3, 298, three, 3, 45);
-    for (int k = 0; k < 2; k++) {
-        gnti_combined made = { 0 };
-        gnti_json **out = k == 0 ? &with : &without;
-
-        c.config.temperature = k == 0;
-        gnt_assert_ok(gnti_combine_members(c.votes, 3, c.data, &c.config, &made));
-        gnt_assert_ok(gnti_json_create_object(out));
-        gnt_assert_ok(gnti_combine_facts(c.votes, 3, c.data, &c.config, &made, *out));
-        gnti_combined_free(&made, 3);
-    }
-    const gnti_json *before = gnti_json_find(gnti_json_find(with, "ensemble"), "before_temperature");
-
-    assert_true(fabs(fact(before, NULL, "nll") - fact(without, "ensemble", "nll")) < 1e-9);
-    assert_true(fabs(fact(before, NULL, "ece") - fact(without, "ensemble", "ece")) < 1e-9);
-    assert_true(fabs(fact(before, NULL, "nll") - fact(with, "ensemble", "nll")) > 1e-3);
-    gnt_assert_ok(gnti_dataset_find_split(c.data, NULL, &split));
-    gnt_assert_ok(gnti_panel_create(c.data, split, GNTI_TEST, &test));
-    gnt_assert_ok(gnti_panel_create(c.data, split, GNTI_VALID, &valid));
-    double mean = 0.0, square = 0.0;
-
-    for (int64_t m = 0; m < 3; m++) {
-        mean += member_fact(with, m, "nll") / 3.0;
-        gnti_panel_gather(&test, c.votes[m].values, logits);
-        gnti_panel_calibration(&test, logits, &scores);
-        assert_true(fabs(member_fact(with, m, "nll") - scores.nll) < 1e-9);
-        assert_true(fabs(member_fact(with, m, "brier") - scores.brier) < 1e-9);
-        for (int64_t i = 0; i < 3 * 400; i++)
-            logits[i] = (float)((double)logits[i] / member_fact(with, m, "temperature"));
-        gnti_panel_calibration(&test, logits, &scores);
-        assert_true(fabs(member_fact(with, m, "nll_after") - scores.nll) < 1e-9);
-        assert_true(fabs(member_fact(with, m, "ece_after") - scores.ece) < 1e-9);
-        gnti_panel_gather(&valid, c.votes[m].values, logits);
-        assert_true(fabs(gnti_temperature_fit(&valid, logits) - member_fact(with, m, "temperature")) < 1e-9);
-    }
-    for (int64_t m = 0; m < 3; m++)
-        square += (member_fact(with, m, "nll") - mean) * (member_fact(with, m, "nll") - mean) / 2.0;
-    assert_true(fabs(fact(with, "member_mean", "nll") - mean) < 1e-12);
-    assert_true(fabs(fact(with, "member_std", "nll") - sqrt(square)) < 1e-12);
-    gnti_panel_free(&test);
-    gnti_panel_free(&valid);
-    gnti_json_free(&with);
-    gnti_json_free(&without);
-    votes_case_free(&c);
-}
-
 /* ---- regression ---- */
 
 static void outputs_of_a_regression_are_averaged(void **state)
@@ -596,7 +528,6 @@ int main(void)
         cmocka_unit_test(halves_of_validation_select_and_calibrate),
         cmocka_unit_test(small_validation_sets_are_fitted_across),
         cmocka_unit_test(equal_order_of_nodes_has_equal_weights),
-        cmocka_unit_test(facts_are_those_of_members_and_result),
         cmocka_unit_test(outputs_of_a_regression_are_averaged),
         cmocka_unit_test(broken_members_are_named),
         cmocka_unit_test(few_rows_are_told_of),
