@@ -10,6 +10,7 @@ json 'x["ended"] == 24 and x["policy"] == "makespan" and 1 <= x["makespan_over_b
 cp out first_out
 run 0 simulate "${world[@]}" --json --events b.jsonl --chart b.svg
 for pair in 'first_out out' 'a.jsonl b.jsonl' 'a.svg b.svg'; do
+    # shellcheck disable=SC2086 # two names
     cmp $pair || fail "$pair differ"
 done
 python3 -c '
