@@ -31,6 +31,7 @@ struct gnt_device {
     cudaMemPool_t pool;
     cudaStream_t memory_stream; /* orders the pool's allocations */
     int32_t num_multiprocessors;
+    int64_t most_narrow_arcs; /* graphs of more have offsets of 64 bits: 2^31 - 1, less in tests */
     pthread_mutex_t lock;
     struct gnt_stream *streams; /* open ones; this and the next under the lock */
     struct cuda_graph *graphs;  /* of living plans */

@@ -101,7 +101,7 @@ static gnt_status make_graph(gnt_stream *s, const gnt_spmm_plan_args *a, struct 
     GNT_TRY(gnti_calloc_bytes((void **)&g, sizeof *g));
     g->key = *a;
     g->num_users = 1;
-    g->narrow = a->num_arcs <= INT32_MAX;
+    g->narrow = a->num_arcs <= dev->most_narrow_arcs;
     offsets = padded((size_t)(a->num_rows + 1) * (g->narrow ? sizeof(int32_t) : sizeof(int64_t)));
     g->columns_at = offsets;
     g->weights_at = offsets + arcs;

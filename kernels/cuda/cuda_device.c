@@ -109,6 +109,7 @@ gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device
     atomic_init(&dev->used_bytes, 0);
     atomic_init(&dev->peak_bytes, 0);
     pthread_mutex_init(&dev->lock, NULL);
+    dev->most_narrow_arcs = INT32_MAX;
     GNT_TRY(cuda_enter(dev));
     GNT_TRY_CUDA(cudaDeviceGetAttribute(&dev->num_multiprocessors, cudaDevAttrMultiProcessorCount, index));
     GNT_TRY(make_pool(dev));

@@ -93,6 +93,9 @@ extern const case_members case_member_list[CASE_NUM_MEMBERS];
 /* Runs cases on every vector level and determinism that this processor has. */
 void case_run_variants(void (*cases)(case_env *));
 
+/* A tree over the chunks of a partition: num_blocks of unlike sizes, every seventh empty. start: (num_blocks + 1), filled. */
+gnt_row_tree case_chunks(int64_t rows, int64_t num_blocks, int64_t *start);
+
 /* The ops. */
 void cases_gemm(case_env *env);
 void cases_gemm_tree(case_env *env);

@@ -372,3 +372,17 @@ void case_run_variants(void (*cases)(case_env *))
         case_close(&env);
     }
 }
+
+gnt_row_tree case_chunks(int64_t rows, int64_t num_blocks, int64_t *start)
+{
+    int64_t weight = 0, sum = 0;
+
+    for (int64_t b = 0; b < num_blocks; b++)
+        weight += b % 7 == 3 ? 0 : 1 + b % 5;
+    for (int64_t b = 0; b < num_blocks; b++) {
+        start[b] = rows * sum / weight;
+        sum += b % 7 == 3 ? 0 : 1 + b % 5;
+    }
+    start[num_blocks] = rows;
+    return (gnt_row_tree){ rows, num_blocks, start };
+}

@@ -14,7 +14,9 @@ enum {
     IN_PLACE = 8,
     FAR = 16,
     APART = 32,
-    APART_SHARED = 64
+    APART_SHARED = 64,
+    CHUNKS = 128, /* sums over the chunks of a partition */
+    MANY_CHUNKS = 300
 };
 
 static float some_zero(float value, int64_t r, int64_t c)
@@ -71,7 +73,9 @@ static void run_loss(case_env *env, gnt_loss_kind kind, case_members mg, int64_t
     const int64_t M = mg.members;
     const float hypers[2] = { 0.03125f, 0.7f };
     const double zeros[20] = { 0.0 };
-    const gnt_row_tree tree = { rows, (rows + 1023) / 1024, NULL };
+    int64_t chunks[MANY_CHUNKS + 1];
+    const gnt_row_tree tree = (flags & CHUNKS) != 0 ? case_chunks(rows, rows > 1000 ? 5 : MANY_CHUNKS, chunks)
+                                                    : (gnt_row_tree){ rows, (rows + 1023) / 1024, NULL };
     int32_t *labels = NULL;
     case_tensor z = case_make(env, rows, M, mg.g, classes, 3);
     case_tensor w = case_make(env, rows, (flags & SHARED_WEIGHT) != 0 ? 1 : M, 1, 1, 0);
@@ -190,6 +194,10 @@ void cases_loss(case_env *env)
             for (unsigned flags = APART + (unsigned)(j + (int)i) % 7; flags < 128; flags += 7)
                 if ((flags & APART) != 0 && (shapes[i][0] < 1000 || j < 2))
                     run_loss(env, GNT_LOSS_SOFTMAX, case_member_list[j], shapes[i][0], shapes[i][1], flags);
+    for (int kind = GNT_LOSS_SOFTMAX; kind <= GNT_LOSS_MSE; kind++) {
+        run_loss(env, (gnt_loss_kind)kind, case_member_list[2], 700, 5, CHUNKS);
+        run_loss(env, (gnt_loss_kind)kind, case_member_list[1], 9000, 3, CHUNKS);
+    }
     if (!env->exact) /* the processor sums rows that are wider than a tile in double, a GPU does not */
         run_loss(env, GNT_LOSS_SOFTMAX, case_member_list[1], 3, 3000, APART | NO_GRAD);
     refused_apart(env);

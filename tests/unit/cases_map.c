@@ -52,8 +52,10 @@ void cases_map(case_env *env)
                             GNT_F32);
 }
 
+enum { MANY_CHUNKS = 300 };
+
 static void run_reduce(case_env *env, gnt_reduce_kind kind, case_members mg, int64_t rows, int64_t width,
-                       bool shared)
+                       bool shared, const gnt_row_tree *given)
 {
     const bool keeps_rows = kind == GNT_REDUCE_DOT_COLS;
     const bool one_column = keeps_rows || kind == GNT_REDUCE_DOT_ALL;
@@ -68,7 +70,7 @@ static void run_reduce(case_env *env, gnt_reduce_kind kind, case_members mg, int
                                        .a = a.view[side],
                                        .b = b.view[side],
                                        .y = y.view[side],
-                                       .row_tree = &tree,
+                                       .row_tree = given != NULL ? given : &tree,
                                        .accumulate = width % 2 == 1 };
 
         gnt_assert_ok(gnti_reduce(env->stream[side], &args));
@@ -84,12 +86,20 @@ void cases_reduce(case_env *env)
     static const int64_t shapes[][2] = {
         { 0, 4 }, { 1, 1 }, { 9, 5 }, { 1024, 16 }, { 1025, 33 }, { 5000, 3 }
     };
+    int64_t chunks[MANY_CHUNKS + 1];
 
     for (int kind = GNT_REDUCE_SUM_ROWS; kind <= GNT_REDUCE_DOT_ALL; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (int j = 0; j < CASE_NUM_MEMBERS; j++)
                 run_reduce(env, (gnt_reduce_kind)kind, case_member_list[j], shapes[i][0], shapes[i][1],
-                           j == 3);
+                           j == 3, NULL);
+    for (int i = 0; i < 2;
+         i++) { /* more chunks than travel in one launch; some longer than a block of 1024 rows */
+        const gnt_row_tree tree = case_chunks(i == 0 ? 700 : 9000, i == 0 ? MANY_CHUNKS : 5, chunks);
+
+        for (int kind = GNT_REDUCE_SUM_ROWS; kind <= GNT_REDUCE_DOT_ALL; kind++)
+            run_reduce(env, (gnt_reduce_kind)kind, case_member_list[2], tree.num_rows, 5, false, &tree);
+    }
 }
 
 static void run_gather(case_env *env, case_members mg, int64_t width, bool accumulate, gnt_dtype dtype)

@@ -63,11 +63,15 @@ static gnt_norm_args make_args(const norm_tensors *t, int side, gnt_norm_kind ki
     return a;
 }
 
+enum { MANY_CHUNKS = 300 };
+
 static void run_case(case_env *env, gnt_norm_kind kind, int64_t rows, int64_t width, case_members mg,
                      unsigned flags)
 {
     const bool training = (flags & 1) != 0, affine = (flags & 2) != 0;
-    const gnt_row_tree tree = { rows, (rows + 1023) / 1024, NULL };
+    int64_t chunks[MANY_CHUNKS + 1];
+    const gnt_row_tree tree = (flags & 8) != 0 ? case_chunks(rows, MANY_CHUNKS, chunks)
+                                               : (gnt_row_tree){ rows, (rows + 1023) / 1024, NULL };
     norm_tensors t = make_tensors(env, kind, rows, width, mg);
 
     for (int side = 0; side < 2; side++) {
@@ -104,4 +108,6 @@ void cases_norm(case_env *env)
                         run_case(env, kind == 0 ? GNT_NORM_BATCH : GNT_NORM_LAYER, shapes[i][0], shapes[i][1],
                                  case_member_list[j], flags);
     run_case(env, GNT_NORM_BATCH, 1500, 6, case_member_list[2], 7);
+    run_case(env, GNT_NORM_BATCH, 700, 6, case_member_list[2], 7 | 8); /* 8: over the chunks of a partition */
+    run_case(env, GNT_NORM_LAYER, 700, 6, case_member_list[2], 7 | 8);
 }
