@@ -37,8 +37,8 @@ typedef struct optimum {
     int64_t nodes;
 } optimum;
 
-/* Tasks start in the order of the search, each as soon as its devices are free. */
-static void try_all(optimum *o, uint32_t left, const double *free_at, double last, double spent)
+/* Tasks start in the order of the search, none before the one before it, each as soon as its devices are free. */
+static void try_all(optimum *o, uint32_t left, const double *free_at, double since, double last, double spent)
 {
     double remaining = 0.0;
 
@@ -55,7 +55,7 @@ static void try_all(optimum *o, uint32_t left, const double *free_at, double las
         if (!(left >> j & 1))
             continue;
         for (uint32_t set = 1; set < 1u << o->in->num_devices; set++) {
-            double start = 0.0, after[4], used = spent, end;
+            double start = since, after[4], used = spent, end;
 
             if (!isfinite(o->seconds[j][set]))
                 continue;
@@ -67,7 +67,7 @@ static void try_all(optimum *o, uint32_t left, const double *free_at, double las
                 used += o->price[d] * (after[d] - free_at[d]);
             }
             if (end < o->best)
-                try_all(o, left & ~(1u << j), after, fmax(last, end), used);
+                try_all(o, left & ~(1u << j), after, start, fmax(last, end), used);
         }
     }
 }
@@ -127,7 +127,7 @@ static double find_optimum(const place_case *c)
     }
     try_singles(&o, 0, zero, 0.0);
     if (gangs)
-        try_all(&o, (1u << c->in.num_tasks) - 1u, zero, 0.0, 0.0);
+        try_all(&o, (1u << c->in.num_tasks) - 1u, zero, 0.0, 0.0, 0.0);
     return o.best;
 }
 
@@ -140,10 +140,10 @@ typedef struct family {
     double move; /* epochs that a move costs; many: as the optimum, tasks stay where they start */
 } family;
 
-static double make_case(place_case *c, const family *f, draws *r, double *speed)
+static double make_case(place_case *c, const family *f, int32_t most, draws *r, double *speed)
 {
     int32_t count[PLACE_MAX_TYPES] = { 0 };
-    const int32_t num = draw_int(r, 2, f->max_tasks);
+    const int32_t num = draw_int(r, 2, most);
 
     for (int32_t d = 0; d < f->devices; d++) {
         speed[d] = pow(2.0, draw_int(r, 0, 2));
@@ -170,16 +170,16 @@ static double make_case(place_case *c, const family *f, draws *r, double *speed)
 static const family families[] = {
     { "one device a task", 3, 8, 1, 0.0, 0.0, 0.0, 0.5 },
     { "one device a task, no moves", 3, 8, 1, 0.0, 0.0, 0.0, NEVER },
-    { "gangs of 3", 3, 6, 3, 0.05, 0.01, 0.0, 0.5 },
-    { "gangs of 3, no moves", 3, 6, 3, 0.05, 0.01, 0.0, NEVER },
-    { "gangs of 2 that scale badly", 3, 6, 2, 0.2, 0.05, 0.0, 0.5 },
-    { "gangs of 2 that scale badly, no moves", 3, 6, 2, 0.2, 0.05, 0.0, NEVER },
+    { "gangs of 3", 3, 8, 3, 0.05, 0.01, 0.0, 0.5 },
+    { "gangs of 3, no moves", 3, 8, 3, 0.05, 0.01, 0.0, NEVER },
+    { "gangs of 2 that scale badly", 3, 8, 2, 0.2, 0.05, 0.0, 0.5 },
+    { "gangs of 2 that scale badly, no moves", 3, 8, 2, 0.2, 0.05, 0.0, NEVER },
     { "4 tasks on 4 devices", 4, 4, 4, 0.05, 0.02, 0.0, 0.5 },
     { "4 tasks on 4 devices, no moves", 4, 4, 4, 0.05, 0.02, 0.0, NEVER },
     { "unlike tasks", 3, 8, 1, 0.0, 0.0, 1.0, 0.5 },
     { "unlike tasks, no moves", 3, 8, 1, 0.0, 0.0, 1.0, NEVER },
-    { "unlike tasks, gangs of 3", 3, 6, 3, 0.1, 0.02, 1.0, 0.5 },
-    { "unlike tasks, gangs of 3, no moves", 3, 6, 3, 0.1, 0.02, 1.0, NEVER },
+    { "unlike tasks, gangs of 3", 3, 8, 3, 0.1, 0.02, 1.0, 0.5 },
+    { "unlike tasks, gangs of 3, no moves", 3, 8, 3, 0.1, 0.02, 1.0, NEVER },
 };
 
 static void test_near_the_optimum(void **state)
@@ -198,7 +198,10 @@ static void test_near_the_optimum(void **state)
             place_case c;
             place_run run = { 0 };
             double speed[PLACE_MAX_TYPES];
-            const double bound = make_case(&c, &families[f], &r, speed), best = find_optimum(&c);
+            const bool few =
+                families[f].max_devices > 1 && i % 12 != 0 && families[f].max_tasks > 6; /* for time's sake */
+            const double bound = make_case(&c, &families[f], few ? 6 : families[f].max_tasks, &r, speed);
+            const double best = find_optimum(&c);
 
             place_case_run(&c, speed, &run);
             if (run.makespan < bound * (1.0 - 1e-9) || best < bound * (1.0 - 1e-9))
