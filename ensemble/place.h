@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Placement: which task runs on which devices now. A pure function of what it is given: no clock, no random number, no state.
+/* Placement: which task runs on which devices now. A pure function of what it is given: no clock, no random
+ * number, no state.
  *
- * A task is a group of members, as planners see it: epochs left, measured seconds of an epoch on each type of device, how it
- * speeds up over several, and bytes. A plan gives each task at most one place: one device (alone or sharing it), or a gang of
- * several. Bytes never exceed a device; a gang has all its devices or none; at most one task of several devices per device.
+ * A task is a group of members, as planners see it: epochs left, measured seconds of an epoch on each type
+ * of device, how it speeds up over several, and bytes. A plan gives each task at most one place: one device
+ * (alone or sharing it), or a gang of several. Bytes never exceed a device; a gang has all its devices or
+ * none; at most one task of several devices per device.
  */
 #ifndef GNTI_ENSEMBLE_PLACE_H
 #define GNTI_ENSEMBLE_PLACE_H
@@ -74,26 +76,27 @@ typedef struct gnti_place_plan {
     double finish; /* predicted, seconds from now; INFINITY without any device */
 } gnti_place_plan;
 
-/* ERR_NOMEM when a task fits no set of devices that are present, or can run on none of their types: names the task, its bytes and the
- * largest device. Without any device all wait. Tasks that wait for a free device have an empty list. plan is zeroed before use, to be
- * freed. */
+/* ERR_NOMEM when a task fits no set of devices that are present, or can run on none of their types: names
+ * the task, its bytes and the largest device. Without any device all wait. Tasks that wait for a free
+ * device have an empty list. plan is zeroed before use, to be freed. */
 gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan);
 void gnti_place_plan_free(gnti_place_plan *plan);
 
 /* Whether there is a set of present devices that holds it and where it can run: what ERR_NOMEM says no to. */
 bool gnti_place_fits(const gnti_place_input *in, int32_t task);
 
-/* Speed in epochs a second of a task on these devices, alone; 0 where it cannot run. The slowest of a gang does not set the pace: parts
- * are cut by speed. */
+/* Speed in epochs a second of a task on these devices, alone; 0 where it cannot run. The slowest of a
+ * gang does not set the pace: parts are cut by speed. */
 double gnti_place_rate(const gnti_place_input *in, int32_t task, const int32_t *devices, int32_t num);
-/* What each device of a place has to hold of a task that is alone there: shared and scratch are cut by speed, with a margin for rows
- * of neighbours, and weights are on each. */
+/* What each device of a place has to hold of a task that is alone there: shared and scratch are cut by
+ * speed, with a margin for rows of neighbours, and weights are on each. */
 typedef struct gnti_place_need {
     int64_t shared, lasting, scratch;
 } gnti_place_need;
 gnti_place_need gnti_place_bytes(const gnti_place_input *in, int32_t task, const int32_t *devices,
                                  int32_t num, int32_t at);
-/* ERR_INTERNAL names a rule that a plan breaks: bytes, gangs, devices twice, shares over 1. For tests and the simulator. */
+/* ERR_INTERNAL names a rule that a plan breaks: bytes, gangs, devices twice, shares over 1. For tests and
+ * the simulator. */
 gnt_status gnti_place_check(const gnti_place_input *in, const gnti_place_plan *plan);
 /* max(sum of work / sum of speeds, the longest task at its best): no schedule ends earlier. 0 when there is
  * no memory to find out. */

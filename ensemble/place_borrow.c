@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Idle devices run tasks that wait for others.
  *
- * A task whose turn on a device that takes r seconds for an epoch comes in w seconds does floor(w / s) epochs on an idle one that takes s
- * for each, which saves r each. Its move loses switch_epochs, and the other device waits half an epoch of s for it: what remains is gained.
- * The next plan finds it there, and sends it on when its device is idle.
+ * A task whose turn on a device that takes r seconds for an epoch comes in w seconds does floor(w / s)
+ * epochs on an idle one that takes s for each, which saves r each. Its move loses switch_epochs, and the
+ * other device waits half an epoch of s for it: what remains is gained. The next plan finds it there, and
+ * sends it on when its device is idle.
  */
 #include "ensemble/place_state.h"
 

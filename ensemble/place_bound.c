@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no schedule beats: a lower bound of the makespan.
  *
- * Give a second on type t any price y_t > 0. Task j pays at least e_j min_t y_t s_jt (an epoch takes s_jt seconds on type t, and a gang is never
- * more efficient than its devices alone), and C seconds of all devices are worth C sum_d y_t(d), so
+ * Give a second on type t any price y_t > 0. Task j pays at least e_j min_t y_t s_jt (an epoch takes s_jt
+ * seconds on type t, and a gang is never more efficient than its devices alone), and C seconds of all
+ * devices are worth C sum_d y_t(d), so
  *   C >= sum_j e_j min_t (y_t s_jt) / sum_d y_t(d)
- * for each price; related devices meet it with y_t = 1 / s_jt. Tried are the mean speeds of all tasks and the speeds of single ones. The
- * other bound is the longest task on the fastest devices that it may have.
+ * for each price; related devices meet it with y_t = 1 / s_jt. Tried are the mean speeds of all tasks and
+ * the speeds of single ones. The other bound is the longest task on the fastest devices that it may have.
  */
 #include "ensemble/place_state.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of a plan, each looked at anew from the input: nothing here is shared with what makes plans but the arithmetic of bytes.
+/* The rules of a plan, each looked at anew from the input: nothing here is shared with what makes plans but
+ * the arithmetic of bytes.
  */
 #include "ensemble/place_memory.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mean completion time under a power budget (after PowerFlow, 2023).
  *
- * The stated model: a device draws idle_watts, and p = busy_watts - idle_watts more while a task keeps it busy, so a task costs p x seconds
- * there. Power is what tasks compete for, so the one with the fewest joules left goes first (shortest first, in joules), each on the devices
- * that do an epoch for the fewest joules. Then a heap of upgrades, one device more or a faster class, by seconds saved per watt, the
- * best first while devices and watts remain. Running tasks keep what they hold, upgraded only where that saves the share `gain`; when
- * the budget has shrunk, those with most joules left stop first. One task runs whatever the budget says.
+ * The stated model: a device draws idle_watts, and p = busy_watts - idle_watts more while a task keeps it
+ * busy, so a task costs p x seconds there. Power is what tasks compete for, so the one with the fewest
+ * joules left goes first (shortest first, in joules), each on the devices that do an epoch for the fewest
+ * joules. Then a heap of upgrades, one device more or a faster class, by seconds saved per watt, the best
+ * first while devices and watts remain. Running tasks keep what they hold, upgraded only where that saves
+ * the share `gain`; when the budget has shrunk, those with most joules left stop first. One task runs
+ * whatever the budget says.
  */
 #include "ensemble/place_state.h"
 
@@ -44,8 +46,8 @@ static double watts_of(const energy_run *r, int32_t task, gnti_class_choice c)
     return r->watts[c.cls] * c.width * use_of(r->s, task);
 }
 
-/* The class, with the fewest devices that hold it, that takes the fewest joules for an epoch; of equal ones the fastest. Width 0: none that
- * is left. */
+/* The class, with the fewest devices that hold it, that takes the fewest joules for an epoch; of equal
+ * ones the fastest. Width 0: none that is left. */
 static gnti_class_choice cheapest(const energy_run *r, int32_t task, const int32_t *left, double *out_joules)
 {
     gnti_class_choice best = { 0, 0 };
@@ -216,7 +218,8 @@ done:
     return st;
 }
 
-/* Running tasks as they are, then waiting ones, those with the fewest joules left first, while there are devices and watts. */
+/* Running tasks as they are, then waiting ones, those with the fewest joules left first, while there are
+ * devices and watts. */
 static gnt_status begin(energy_run *r)
 {
     gnt_status st = GNT_OK;

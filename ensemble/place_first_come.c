@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In the order of arrival. Nobody who runs is stopped; a gang that has grown over what it needs gives devices back to those who wait;
- * a gang that has to wait reserves, and later ones fill the time until then (conservative backfill, Mu'alem and Feitelson, 2001).
- * Idle devices that nobody waits for go to running tasks, first come first.
+/* In the order of arrival. Nobody who runs is stopped; a gang that has grown over what it needs gives
+ * devices back to those who wait; a gang that has to wait reserves, and later ones fill the time until then
+ * (conservative backfill, Mu'alem and Feitelson, 2001). Idle devices that nobody waits for go to running
+ * tasks, first come first.
  */
 #include "ensemble/place_state.h"
 

@@ -101,7 +101,8 @@ static void clear_want(grow_run *r)
         r->want[c] = 0;
 }
 
-/* Adds devices on trial until it ends before `bound`; answers the seconds that are left then, INFINITY: it never does. */
+/* Adds devices on trial until it ends before `bound`; answers the seconds that are left then, INFINITY: it
+ * never does. */
 static double try_steps(grow_run *r, int32_t task, double bound)
 {
     const gnti_placing *s = r->s;

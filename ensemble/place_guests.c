@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks that wait as guests of a device that its owner does not fill.
  *
- * An owner that keeps a share u of its device busy leaves 1 - u to guests at no loss to itself; one of the foreground may be slowed to
- * 1.2x, so it leaves 1 - u / 1.2 (MuxFlow). Guests come in the order of the policy, each to the room where it is fastest, if lanes,
- * memory and at least a twentieth of the device allow. Rooms of a class are a heap, of which a guest sees the top three levels:
- * O(T classes + D log D).
+ * An owner that keeps a share u of its device busy leaves 1 - u to guests at no loss to itself; one of the
+ * foreground may be slowed to 1.2x, so it leaves 1 - u / 1.2 (MuxFlow). Guests come in the order of the
+ * policy, each to the room where it is fastest, if lanes, memory and at least a twentieth of the device
+ * allow. Rooms of a class are a heap, of which a guest sees the top three levels: O(T classes + D log D).
  */
 #include "ensemble/place_memory.h"
 #include "ensemble/place_state.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Least attained service, blind to types: in each round the devices go to those who had fewest device-seconds (as Tiresias, NSDI 2019, does without
- * its queues), whoever it is to the next device by number that can run it. What max-min over types is compared with.
+/* Least attained service, blind to types: in each round the devices go to those who had fewest
+ * device-seconds (as Tiresias, NSDI 2019, does without its queues), whoever it is to the next device by
+ * number that can run it. What max-min over types is compared with.
  */
 #include "ensemble/place_state.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* List placement: tasks in an order, each where it ends first.
  *
- * Devices of a class are a heap by the time when they are free, so a task looks at the top of each class: O(T (classes + log D)). A
- * gang that has to wait reserves the devices that are free first; an idle one among them has a hole until then, which later tasks
- * use if they end in time (conservative backfill), so that the widest does not starve and nobody delays it.
+ * Devices of a class are a heap by the time when they are free, so a task looks at the top of each class:
+ * O(T (classes + log D)). A gang that has to wait reserves the devices that are free first; an idle one
+ * among them has a hole until then, which later tasks use if they end in time (conservative backfill), so
+ * that the widest does not starve and nobody delays it.
  */
 #include "ensemble/place_state.h"
 
@@ -142,7 +143,8 @@ static void list_single(list_run *r, int32_t task)
     resift(s, d);
 }
 
-/* Takes count devices of each class that are free first out of the heaps (they lie behind them); answers when all are free. */
+/* Takes count devices of each class that are free first out of the heaps (they lie behind them); answers
+ * when all are free. */
 static double take_first(gnti_placing *s, const int32_t *count)
 {
     double start = 0.0;

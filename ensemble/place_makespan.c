@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last task ends as early as can be.
  *
- * Longest first to the device where it ends first (LPT: at most 4/3 - 1/(3D) of the optimum on equal devices, Graham, 1969), then
- * moves and swaps off the device that ends last where tasks are few. What LPT leaves idle is used: a device without a queue borrows
- * a task that waits for a faster one, if it gets further there than its move costs, and the last to end grows over idle devices or
- * moves to a faster one. Running tasks are pinned; when that ends later than the lower bound, those that are to blame are unpinned and the better
- * plan is taken if it saves the share `gain`. Where moves are dear a gang stays what it was at its start: see place_rigid.c.
+ * Longest first to the device where it ends first (LPT: at most 4/3 - 1/(3D) of the optimum on equal
+ * devices, Graham, 1969), then moves and swaps off the device that ends last where tasks are few. What LPT
+ * leaves idle is used: a device without a queue borrows a task that waits for a faster one, if it gets
+ * further there than its move costs, and the last to end grows over idle devices or moves to a faster one.
+ * Running tasks are pinned; when that ends later than the lower bound, those that are to blame are unpinned
+ * and the better plan is taken if it saves the share `gain`. Where moves are dear a gang stays what it was
+ * at its start: see place_rigid.c.
  */
 #include "ensemble/place_state.h"
 

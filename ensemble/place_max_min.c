@@ -4,9 +4,10 @@
  *   X[m][t] = share of its time that task m spends on type t, T[m][t] = its speed there on the fewest devices s_m that hold it
  *   maximise  min_m sum_t T X / (w_m E_m) + small * (mean of the same),   E_m = sum_t T[m][t] N_t / N: its due of all devices alike
  *   so that   sum_t X[m][t] <= 1,   sum_m s_m X[m][t] <= N_t
- * Tasks with equal speeds beside E_m get equal rows, so they are one row with a count; where there are too many kinds, speeds are rounded to
- * steps until there are few. In a round each type goes to tasks by X over the share of time that they had there so far (1e9 X when none),
- * where one is chosen again it stays. Between rounds nobody moves; devices that are free go to who had least.
+ * Tasks with equal speeds beside E_m get equal rows, so they are one row with a count; where there are too
+ * many kinds, speeds are rounded to steps until there are few. In a round each type goes to tasks by X over
+ * the share of time that they had there so far (1e9 X when none), where one is chosen again it stays.
+ * Between rounds nobody moves; devices that are free go to who had least.
  */
 #include "ensemble/place_state.h"
 #include "ensemble/simplex.h"

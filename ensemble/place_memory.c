@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes of scratch memory, and what a place holds of a task.
  *
- * With L lanes the sum of their sizes is least when the L - 1 smallest steps have a lane each and all others share one: any lane's size
- * is one of the steps, the largest among them, and no L - 1 others are smaller than the smallest.
+ * With L lanes the sum of their sizes is least when the L - 1 smallest steps have a lane each and all others
+ * share one: any lane's size is one of the steps, the largest among them, and no L - 1 others are smaller
+ * than the smallest.
  */
 #include "ensemble/place_memory.h"
 

@@ -194,7 +194,8 @@ static bool give_back(gnti_placing *s, int32_t task, int32_t device)
     return true;
 }
 
-/* Devices beyond what tasks need go back until each that waits could have one: from the widest, the slowest of a gang's first. */
+/* Devices beyond what tasks need go back until each that waits could have one: from the widest, the
+ * slowest of a gang's first. */
 void gnti_placing_shrink(gnti_placing *s)
 {
     int32_t lacking = -gnti_placing_num_idle(s);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who waits may push out who runs, if that one has PUSH times as much left: each is pushed out a few times at most, however badly its
- * length is known, and the mean completion stays within a constant of what shortest remaining first would reach.
+/* Who waits may push out who runs, if that one has PUSH times as much left: each is pushed out a few times
+ * at most, however badly its length is known, and the mean completion stays within a constant of what
+ * shortest remaining first would reach.
  */
 #include "ensemble/place_state.h"
 

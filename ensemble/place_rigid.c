@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Few tasks on few devices whose moves cost much: each has its devices, one or a gang, from its start to its end.
  *
- * All lists are tried in which starts do not go back: the next task, on a set of devices, as soon as that is free. A branch is cut when it
- * cannot end before the best: by its last end, and by its work at prices of devices (place_bound.c) over all of them. After a number of
- * nodes the best so far is taken. Running tasks are the base.
+ * All lists are tried in which starts do not go back: the next task, on a set of devices, as soon as that is
+ * free. A branch is cut when it cannot end before the best: by its last end, and by its work at prices of
+ * devices (place_bound.c) over all of them. After a number of nodes the best so far is taken. Running tasks
+ * are the base.
  */
 #include "ensemble/place_state.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Better queues than longest first: moves and swaps off the device that ends last until none helps, then, within a number of nodes, every
- * assignment that could still end earlier. Both look at tasks of one device that wait; what runs is a base that stays.
+/* Better queues than longest first: moves and swaps off the device that ends last until none helps, then,
+ * within a number of nodes, every assignment that could still end earlier. Both look at tasks of one device
+ * that wait; what runs is a base that stays.
  */
 #include "ensemble/place_state.h"
 
@@ -102,7 +103,8 @@ typedef struct branch_run {
     int32_t nodes;
 } branch_run;
 
-/* Every assignment, longest task first, each to the device where it ends first before the others, cut where it cannot win. */
+/* Every assignment, longest task first, each to the device where it ends first before the others, cut
+ * where it cannot win. */
 static void branch(branch_run *b, int32_t i, double last)
 {
     const queue_search *q = b->q;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From classes to devices: policies choose how many devices of which class a task has, and here it gets them. Devices of a class are
- * alike, so whoever has some of its class keeps them; the others take the lowest idle ones.
+/* From classes to devices: policies choose how many devices of which class a task has, and here it gets
+ * them. Devices of a class are alike, so whoever has some of its class keeps them; the others take the
+ * lowest idle ones.
  */
 #include "ensemble/place_state.h"
 

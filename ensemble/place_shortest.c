@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shortest remaining first, for the mean completion time.
  *
- * The shortest goes first where it ends first. A running task is pushed out by a waiting one only if it has PUSH times as much left, so each
- * is pushed out a few times at most however well or badly its length is known, and the mean stays within a constant of SRPT's.
- * Where tasks are fewer than devices, those that speed up over several as s(k) = k^p: of m tasks the i-th by remaining work, longest first,
- * should have (i/m)^(1/(1-p)) - ((i-1)/m)^(1/(1-p)) of all devices (heSRPT: Berg, Vesilo, Harchol-Balter, 2020); p is fitted to each curve
- * at the most devices that it may have, and idle devices go to the shortest first, up to that.
+ * The shortest goes first where it ends first. A running task is pushed out by a waiting one only if it has
+ * PUSH times as much left, so each is pushed out a few times at most however well or badly its length is
+ * known, and the mean stays within a constant of SRPT's. Where tasks are fewer than devices, those that
+ * speed up over several as s(k) = k^p: of m tasks the i-th by remaining work, longest first, should have
+ * (i/m)^(1/(1-p)) - ((i-1)/m)^(1/(1-p)) of all devices (heSRPT: Berg, Vesilo, Harchol-Balter, 2020); p is
+ * fitted to each curve at the most devices that it may have, and idle devices go to the shortest first, up
+ * to that.
  */
 #include "ensemble/place_state.h"
 

@@ -3,9 +3,10 @@
  *
  * A gang's devices get parts of the graph in proportion to their speeds r_d, so k of them do an epoch in
  *   (1 - f) / sum r + (f + c (k - 1)) / max r
- * seconds (f: serial share, c: overhead of each further one), and a device holds all weights and r_d / sum r of graph and scratch, with
- * a margin for the neighbours' rows. With q_d = r_d / (capacity - weights) a set S holds a task iff sum_S r >= need * max_S q, so for
- * each bound on q the fastest devices below it are the fewest: that search is exact.
+ * seconds (f: serial share, c: overhead of each further one), and a device holds all weights and r_d / sum r
+ * of graph and scratch, with a margin for the neighbours' rows. With q_d = r_d / (capacity - weights) a set
+ * S holds a task iff sum_S r >= need * max_S q, so for each bound on q the fastest devices below it are the
+ * fewest: that search is exact.
  */
 #include "ensemble/place_state.h"
 
@@ -17,10 +18,11 @@
 #define MOST_BYTES    (INT64_C(1) << 56) /* sums of many stay in range */
 #define LEAST_SECONDS 1e-100
 #define DEFAULT_GAIN  0.05
-#define HALO_MARGIN                                                                                          \
-    1.25 /* rows of neighbours that a part holds beside its own: as measured on METIS parts of citation graphs */
+#define HALO_MARGIN   1.25 /* rows of neighbours that a part holds beside its own: an allowance */
+1.25 /* rows of neighbours that a part holds beside its own: as measured on METIS parts of citation graphs */
 
-static gnt_status check_devices(const gnti_place_input *in)
+    static gnt_status
+    check_devices(const gnti_place_input *in)
 {
     gnt_status st = GNT_OK;
 

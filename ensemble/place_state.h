@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the policies of placement work on: devices in classes of like ones, who owns which device, when each is free.
  *
- * A policy pins the running tasks that stay, lets others own idle devices, queues the rest (place_list.c) and gives idle devices to
- * running gangs (place_grow.c). In the end tasks that still wait may become guests beside an owner (place_memory.c), and owners and
- * guests become a plan. Everything is a function of the input: orders are total, ties go to the lower index.
+ * A policy pins the running tasks that stay, lets others own idle devices, queues the rest (place_list.c)
+ * and gives idle devices to running gangs (place_grow.c). In the end tasks that still wait may become guests
+ * beside an owner (place_memory.c), and owners and guests become a plan. Everything is a function of the
+ * input: orders are total, ties go to the lower index.
  */
 #ifndef GNTI_ENSEMBLE_PLACE_STATE_H
 #define GNTI_ENSEMBLE_PLACE_STATE_H
@@ -87,12 +88,14 @@ void gnti_placing_give(gnti_placing *s, int32_t task, int32_t device);
 void gnti_placing_drop(gnti_placing *s, int32_t task); /* all that it owns */
 /* The devices that a task holds, if that is still allowed (of a gang those that are left): they become its own. */
 bool gnti_placing_keep(gnti_placing *s, int32_t task);
-/* Running tasks keep what they hold, those of foreground first; `leaves` (num_tasks) names those that do not, or is NULL. Tasks of
- * foreground that wait then get a device before any other: a lone task of the background leaves it, and may stay as a guest. */
+/* Running tasks keep what they hold, those of foreground first; `leaves` (num_tasks) names those that do
+ * not, or is NULL. Tasks of foreground that wait then get a device before any other: a lone task of the
+ * background leaves it, and may stay as a guest. */
 void gnti_placing_keep_all(gnti_placing *s, const bool *leaves);
 bool gnti_placing_was_guest(const gnti_placing *s, int32_t task); /* what it holds is somebody else's */
 bool gnti_placing_stays(const gnti_placing *s, int32_t task);     /* it owns what it holds */
-/* Seconds that are left at a speed elsewhere: with the way to the boundary and what the move costs when it runs already. */
+/* Seconds that are left at a speed elsewhere: with the way to the boundary and what the move costs when it
+ * runs already. */
 double gnti_placing_moved(const gnti_placing *s, int32_t task, double speed);
 /* Seconds that are left on what it owns, with the move if it is one. */
 double gnti_placing_left(const gnti_placing *s, int32_t task);
@@ -106,29 +109,31 @@ void gnti_placing_rank(gnti_placing *s, int32_t task, double key);
 #define GNTI_PLACE_FEW 512 /* tasks for which every start and finish is predicted at each call */
 /* Tasks that wait go to order, in no order yet; answers how many. */
 int32_t gnti_placing_line(gnti_placing *s);
-/* Each of a line in turn goes where it ends first; those for which a device is idle own it now. A gang reserves its devices, and
- * later ones use them until then if they end in time. Stops when nothing is idle, unless `whole`: then every one has its start and
- * finish. */
+/* Each of a line in turn goes where it ends first; those for which a device is idle own it now. A gang
+ * reserves its devices, and later ones use them until then if they end in time. Stops when nothing is
+ * idle, unless `whole`: then every one has its start and finish. */
 gnt_status gnti_placing_list(gnti_placing *s, int32_t num, bool whole);
 /* After a whole list of num tasks: better queues for them, the longest of each starts. */
 gnt_status gnti_placing_search(gnti_placing *s, int32_t num);
 /* Seconds that a task takes on one device, with the move there; INFINITY: not there. */
 double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device);
-/* Waiting tasks, those of the least cost first, find `idle` places free and then push out running ones of at least twice the cost, the most first:
- * leaves (num_tasks) says whom. */
+/* Waiting tasks, those of the least cost first, find `idle` places free and then push out running ones of
+ * at least twice the cost, the most first: leaves (num_tasks) says whom. */
 gnt_status gnti_placing_push(gnti_placing *s, const double *cost, int32_t idle, bool *leaves);
-/* Where moves are dear, and tasks and devices few: gangs that stay from start to end, if that ends before `finish`, else as it was. */
+/* Where moves are dear, and tasks and devices few: gangs that stay from start to end, if that ends before
+ * `finish`, else as it was. */
 gnt_status gnti_placing_rigid(gnti_placing *s, double finish);
 /* Idle devices run tasks that are queued for others until their turn comes, those first that have the least key. */
 gnt_status gnti_placing_borrow(gnti_placing *s);
-/* Idle devices join running tasks, or running tasks move to them: the one with the least key[task] first. With by_finish the
- * key is -finish. */
+/* Idle devices join running tasks, or running tasks move to them: the one with the least key[task] first.
+ * With by_finish the key is -finish. */
 gnt_status gnti_placing_grow(gnti_placing *s, bool by_finish);
 /* Tasks that wait beside owners that leave room, by key. */
 gnt_status gnti_placing_guests(gnti_placing *s);
 /* gnti_place_lower_bound, with a status. */
 gnt_status gnti_placing_bound(const gnti_place_input *in, double *out);
-/* The latest finish, of those that run and those that are queued; what waits without a place is shared out to all devices. */
+/* The latest finish, of those that run and those that are queued; what waits without a place is shared out
+ * to all devices. */
 double gnti_placing_finish(const gnti_placing *s);
 gnt_status gnti_placing_write(const gnti_placing *s, gnti_place_plan *plan);
 

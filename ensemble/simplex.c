@@ -3,10 +3,10 @@
  *
  *   row i:     x_B(i) + sum over columns j outside the basis of a_ij x_j = b_i        i = 0 .. rows - 1
  *   last row:  reduced gains: a variable with a positive one makes the objective grow
- * Columns outside the basis are all that is stored (rows x vars): a pivot changes the names of a row and a column. Where b has a negative
- * entry, phase one adds one column x_0 with -1 in each row, enters it against the most negative row, and drives it back to 0. Entering
- * is the largest reduced gain while the objective moves, and after a run of pivots that do not move it Bland's rule (lowest number, 1977),
- * which ends.
+ * Columns outside the basis are all that is stored (rows x vars): a pivot changes the names of a row and a
+ * column. Where b has a negative entry, phase one adds one column x_0 with -1 in each row, enters it against
+ * the most negative row, and drives it back to 0. Entering is the largest reduced gain while the objective
+ * moves, and after a run of pivots that do not move it Bland's rule (lowest number, 1977), which ends.
  */
 #include "ensemble/simplex.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs of gnti_place in fixed arrays, and the loop that carries plans out: speeds, shares and ends as gnti_place_rate says, a move costs its
- * switch_epochs at once.
+/* Inputs of gnti_place in fixed arrays, and the loop that carries plans out: speeds, shares and ends as
+ * gnti_place_rate says, a move costs its switch_epochs at once.
  */
 #include "tests/support/place_case.h"
 

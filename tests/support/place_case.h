@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written and random inputs of gnti_place, and a loop that carries its plans out: tasks progress at the speeds of their places until the
- * next of them ends, then a new plan is asked for. No epochs, no noise: what placement alone does.
+/* Written and random inputs of gnti_place, and a loop that carries its plans out: tasks progress at the
+ * speeds of their places until the next of them ends, then a new plan is asked for. No epochs, no noise:
+ * what placement alone does.
  */
 #ifndef GNT_PLACE_CASE_H
 #define GNT_PLACE_CASE_H
@@ -20,7 +21,8 @@ typedef struct place_case {
     int32_t held[PLACE_MAX_TASKS][PLACE_MAX_DEVICES];
 } place_case;
 
-/* Devices of types with these speeds, count of each; no tasks. The pointers of c->in point into c: it stays where it is. */
+/* Devices of types with these speeds, count of each; no tasks. The pointers of c->in point into c: it
+ * stays where it is. */
 void place_case_devices(place_case *c, gnti_policy policy, const double *speed, const int32_t *count,
                         int32_t num_types);
 /* A task of `work` seconds at speed 1 in `epochs` epochs; the newest one. */

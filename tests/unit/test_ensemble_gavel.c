@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max-min over unlike types: the round's choice in small written cases, shares that are held over many rounds, many kinds of tasks, and the mean
- * completion beside least service, which is blind to types.
+/* Max-min over unlike types: the round's choice in small written cases, shares that are held over many
+ * rounds, many kinds of tasks, and the mean completion beside least service, which is blind to types.
  */
 #include "tests/support/place_case.h"
 
@@ -80,8 +80,8 @@ static void test_shares_of_rounds(void **state)
     }
 }
 
-/* Six unlike tasks on three devices of three types: over many rounds all have nearly the same score, and it is above what equal time on all
- * would give them. */
+/* Six unlike tasks on three devices of three types: over many rounds all have nearly the same score, and
+ * it is above what equal time on all would give them. */
 static void test_scores_are_levelled(void **state)
 {
     const double one[3] = { 1.0, 1.0, 1.0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans over written device lists: the rules of any plan on random inputs of every policy, that nothing moves when nothing has changed,
- * formulas, and what cannot be placed.
+/* Plans over written device lists: the rules of any plan on random inputs of every policy, that nothing
+ * moves when nothing has changed, formulas, and what cannot be placed.
  */
 #include "tests/support/place_case.h"
 
@@ -24,7 +24,8 @@ static int32_t draw_int(uint64_t seed, int64_t *next, int32_t low, int32_t high)
 
 /* ---- any plan ---- */
 
-/* Anything that is allowed: memory that is short, types that a task cannot run on, shares, foreground, devices that are away. */
+/* Anything that is allowed: memory that is short, types that a task cannot run on, shares, foreground,
+ * devices that are away. */
 static void make_random(place_case *c, uint64_t seed, gnti_policy policy)
 {
     int64_t next = 0;
@@ -148,7 +149,8 @@ static int32_t count_differences(const gnti_place_plan *a, const gnti_place_plan
     return num;
 }
 
-/* A plan that sees itself carried out, and time stand still, is as good as final: at most a move or two more, then nothing. */
+/* A plan that sees itself carried out, and time stand still, is as good as final: at most a move or two
+ * more, then nothing. */
 static void test_nothing_moves_when_nothing_has_changed(void **state)
 {
     int32_t tasks = 0, moved = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans carried out against the optimum of small cases, found by trying everything: each task on one device or a gang from its start to
- * its end, in each order. Planning with moves may beat that optimum, never the lower bound.
+/* Plans carried out against the optimum of small cases, found by trying everything: each task on one device
+ * or a gang from its start to its end, in each order. Planning with moves may beat that optimum, never the
+ * lower bound.
  */
 #include "tests/support/place_case.h"
 

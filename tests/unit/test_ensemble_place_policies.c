@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each policy of placement is for, on written devices: ends near the bound, means, nobody starves, foreground and guests, moves that have
- * to pay, power.
+/* What each policy of placement is for, on written devices: ends near the bound, means, nobody starves,
+ * foreground and guests, moves that have to pay, power.
  */
 #include "tests/support/place_case.h"
 
@@ -103,8 +103,8 @@ static void test_shortest_pushes_out(void **state)
     }
 }
 
-/* Devices 0 to 2. Tasks 0 and 1 run, the wide task 2 needs two devices and reserves; a short one may use the idle device until then, a long
- * one that came later may not. */
+/* Devices 0 to 2. Tasks 0 and 1 run, the wide task 2 needs two devices and reserves; a short one may use
+ * the idle device until then, a long one that came later may not. */
 static void test_first_come_does_not_starve_the_widest(void **state)
 {
     const double speed[1] = { 1.0 };
@@ -248,8 +248,8 @@ static void test_moves_have_to_pay(void **state)
     }
 }
 
-/* Speeds 4 and 1, two tasks of 4 seconds each on the fast one: LPT has both wait for it, and the slow one idle. It is lent: the second task does 4
- * of its epochs there first. */
+/* Speeds 4 and 1, two tasks of 4 seconds each on the fast one: LPT has both wait for it, and the slow one
+ * idle. It is lent: the second task does 4 of its epochs there first. */
 static void test_idle_devices_are_lent(void **state)
 {
     const double speed[2] = { 4.0, 1.0 };

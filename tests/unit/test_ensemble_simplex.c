@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simplex method against every vertex of small programs, and the programs that it must not fail on: none feasible, none bounded,
- * degenerate ones, the one on which it circles without Bland's rule.
+/* The simplex method against every vertex of small programs, and the programs that it must not fail on: none
+ * feasible, none bounded, degenerate ones, the one on which it circles without Bland's rule.
  */
 #include "tests/support/gnt_test.h"
 
