@@ -19,10 +19,8 @@
 #define LEAST_SECONDS 1e-100
 #define DEFAULT_GAIN  0.05
 #define HALO_MARGIN   1.25 /* rows of neighbours that a part holds beside its own: an allowance */
-1.25 /* rows of neighbours that a part holds beside its own: as measured on METIS parts of citation graphs */
 
-    static gnt_status
-    check_devices(const gnti_place_input *in)
+static gnt_status check_devices(const gnti_place_input *in)
 {
     gnt_status st = GNT_OK;
 
