@@ -58,18 +58,19 @@ static gnt_status run(cli_call *call)
     gntx_json *summary = NULL;
     shown s = { .at = gntx_clock_seconds(), .on_terminal = cli_is_terminal() };
 
-    GNT_TRY(cli_context_create(cli_options_of(call, 1), level_of(options), false, &ctx));
+    GNT_TRY(cli_context_create(cli_options_of(call, 1), level_of(options), true, &ctx));
     cli_stop_begin_ensemble();
     st = gntx_ensemble_train(ctx, call->arguments[0], call->arguments[1], options,
-                             call->common.quiet ? NULL : show, &s, &summary);
+                             call->common.quiet || gntx_context_rank(ctx) != 0 ? NULL : show, &s, &summary);
     if (s.line_open)
         fputc('\n', stderr);
-    if (st == GNT_STOPPED)
+    if (st == GNT_STOPPED && gntx_context_rank(ctx) == 0)
         cli_say("%s%s%s", cli_stop_reason() != NULL ? cli_stop_reason() : "",
                 cli_stop_reason() != NULL ? ": " : "", gnt_last_error());
     cli_stop_end();
     GNT_TRY(st);
-    GNT_TRY(cli_print_ensemble(summary, call->common.json));
+    if (summary != NULL) /* the root's */
+        GNT_TRY(cli_print_ensemble(summary, call->common.json));
 done:
     gntx_json_free(&summary);
     gnt_context_free(&ctx);
@@ -88,12 +89,14 @@ const cli_verb cmd_ensemble_train = {
         "goes on "
         "where an earlier one ended, whatever ended it. Ctrl-C, SIGTERM, SIGUSR1 and SIGUSR2 save all "
         "members and "
-        "end with exit code 75.",
+        "end with exit code 75. Under mpirun or srun each process is a device: groups go to crews of "
+        "processes.",
     .examples = { "gnntrain ensemble train eight.yaml cora.h5 --run eight",
                   "gnntrain ensemble train eight.yaml cora.h5 --devices 'cuda:0-3;cpu:threads=8' --run "
                   "eight" },
     .min_arguments = 2,
     .max_arguments = 2,
+    .ranks = true,
     .sections = { { gntx_ensemble_option_table, sizeof(gntx_ensemble_options) },
                   { cli_machine_table, sizeof(cli_machine) } },
     .run = run,

@@ -22,7 +22,7 @@ int64_t gnti_journal_num_lines(const gnti_journal *j);
 const gnti_json *gnti_journal_line(const gnti_journal *j, int64_t index);
 
 /* Appends an event with the members of `facts` (NULL: none); any thread. sync: it has reached the disk on return. A line that
- * cannot be written whole is taken back. */
+ * cannot be written whole is taken back. NULL: another process writes it, nothing is done. */
 gnt_status gnti_journal_add(gnti_journal *j, const char *event, const gnti_json *facts, bool sync);
 
 /* Reads without changing anything: for others than the run itself. */

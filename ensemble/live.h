@@ -157,6 +157,14 @@ struct gnti_live {
     double started, now; /* wall time of the start; newest virtual time */
     gnti_text notes;     /* for the report, one a line */
     double polled_at, shown_at;
+    /* over MPI processes (live_processes.h) */
+    gnti_comm *all, *world,
+        *crew; /* the context's; all, for this run; those of the group under way. NULL: this process alone */
+    int32_t *tries;   /* (members) of those that failed alone */
+    gnti_span *spans; /* (num_spans) bars of the report, in the place of the manager's */
+    int64_t num_spans, spans_capacity;
+    gnti_manager_facts facts;
+
     int64_t epochs_before; /* of all members when this process began, -1: not counted yet */
 };
 
@@ -164,6 +172,8 @@ struct gnti_live {
 /* Folder, lock, copy of the spec, journal; outcomes and epochs of members. ERR_USAGE for the folder of another ensemble, with both
  * hashes. complete: everything was done before. */
 gnt_status gnti_live_open(gnti_live *run, bool *complete);
+/* The same for a process that is not the root: without lock, journal and log, which stay NULL. */
+gnt_status gnti_live_open_beside(gnti_live *run);
 gnt_status gnti_live_note(gnti_live *run, const char *format, ...) GNT_PRINTF(2, 3); /* log.txt, the report */
 void gnti_live_close(gnti_live *run);
 double gnti_live_now(const gnti_live *run);
@@ -187,6 +197,11 @@ gnt_status gnti_live_write_profile(gnti_live *run);
 /* ---- live_groups.c: under the lock ---- */
 /* Groups of those pending members that no task has and that wait for nobody. only (spec members), NULL: all; most: of a group. */
 gnt_status gnti_live_arrive(gnti_live *run, const uint8_t *only, int32_t most);
+/* The same groups, for who places them himself; to be freed with gnti_fused_groups_free. */
+gnt_status gnti_live_form_groups(gnti_live *run, gnti_fused_group **groups, int32_t *num);
+gnt_status gnti_live_add_task(gnti_live *run, const gnti_fused_group *g, gnti_live_task **out);
+/* Devices that a group of such members may be cut over without another result. */
+int32_t gnti_live_widest_gang(const gnti_live *run, int32_t member);
 gnti_live_task *gnti_live_find(const gnti_live *run, int64_t id);
 /* The task is over: its members are in no task. */
 void gnti_live_dissolve(gnti_live_task *t);
@@ -215,6 +230,7 @@ gnt_status gnti_live_task_save(gnti_live_task *t);
 gnt_status gnti_live_task_train(gnti_live_task *t, gnti_live_report *report);
 gnt_status gnti_live_task_follow(gnti_live_task *t, gnti_live_report *report);
 void gnti_live_report_clear(gnti_live_report *report);
+gnt_status gnti_live_note_end(gnti_live *run, int32_t member, int64_t task); /* in the journal */
 
 /* ---- live_failure.c: under the lock ---- */
 /* After an epoch: tells the manager, retries what failed. t->trainer is gone where the report has a status. */
@@ -224,6 +240,7 @@ gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const cha
 /* Its members stand at different epochs: they come back as groups of equal ones. */
 gnt_status gnti_live_task_uneven(gnti_live_task *t);
 gnt_status gnti_live_give_up(gnti_live_task *t);
+gnt_status gnti_live_note_failure(gnti_live *run, int32_t member, const char *text);
 gnt_status gnti_live_member_give_up(gnti_live *run, int32_t member, const char *why);
 gnt_status gnti_live_event(gnti_live *run, gnti_event e); /* with the time of now */
 
@@ -232,13 +249,17 @@ gnt_status gnti_live_event(gnti_live *run, gnti_event e); /* with the time of no
 gnt_status gnti_live_take_action(gnti_live *run, const gnti_action *a);
 /* The order has been carried out: the task is on its devices, or on none. */
 gnt_status gnti_live_task_sit(gnti_live_task *t);
-void gnti_live_task_stand(gnti_live_task *t); /* off all devices */
-void gnti_live_task_seen(gnti_live_task *t);  /* by its owner: what others see of it from now on */
+gnt_status gnti_live_note_place(const gnti_live_task *t); /* in the journal */
+void gnti_live_task_stand(gnti_live_task *t);             /* off all devices */
+void gnti_live_task_seen(gnti_live_task *t); /* by its owner: what others see of it from now on */
 gnt_status gnti_live_show(gnti_live *run, bool last);
 
 /* ---- drivers ---- */
 gnt_status gnti_live_drive_threads(gnti_live *run);
 gnt_status gnti_live_drive_virtual(gnti_live *run);
+/* Every process calls them. */
+gnt_status gnti_live_open_processes(gnti_live *run, bool *complete);
+gnt_status gnti_live_drive_processes(gnti_live *run);
 
 /* ---- live_request.c ---- */
 /* Takes requests that lie in RUN/requests, at most one at a call; answers them. Under the lock. */

@@ -25,6 +25,12 @@ void gnti_live_report_clear(gnti_live_report *report)
     memset(report, 0, sizeof *report);
 }
 
+/* Of a crew of MPI processes the first one. */
+static bool writes_files(const gnti_live *run)
+{
+    return run->crew == NULL || run->crew->rank == 0;
+}
+
 /* ---- the end of a member --------------------------------------------------------------------------------------------- */
 
 static gnt_status write_logits(gnti_live_task *t, int32_t slot)
@@ -40,6 +46,8 @@ static gnt_status write_logits(gnti_live_task *t, int32_t slot)
     GNT_TRY(gnti_trainer_take_member(t->trainer, slot, &state));
     GNT_TRY(gnti_alloc_array(&logits, run->data->num_nodes * classes + 1));
     GNT_TRY(gnti_trainer_member_logits(t->trainer, slot, true, logits));
+    if (!writes_files(run))
+        goto done;
     GNT_TRY(gnti_path_join(member->folder, "logits.npy", &path));
     GNT_TRY(gnti_votes_write(path, run->data, logits, classes));
     GNT_TRY(gnti_live_member_summary(run, t->members[slot], logits, &state.progress));
@@ -50,16 +58,15 @@ done:
     return st;
 }
 
-static gnt_status note_end(gnti_live_task *t, int32_t m)
+gnt_status gnti_live_note_end(gnti_live *run, int32_t m, int64_t task)
 {
     gnt_status st = GNT_OK;
-    gnti_live *run = t->run;
     gnti_json *o = NULL;
 
     GNT_TRY(gnti_json_create_object(&o));
     GNT_TRY(gnti_json_set_text(o, "member", run->spec->members[m].name));
     GNT_TRY(gnti_json_set_text(o, "how", run->members[m].how));
-    GNT_TRY(gnti_json_set_int(o, "task", t->id));
+    GNT_TRY(gnti_json_set_int(o, "task", task));
     GNT_TRY(gnti_json_set_int(o, "epochs", run->members[m].epochs_trained));
     GNT_TRY(gnti_json_set_number(o, "seconds", run->members[m].seconds));
     GNT_TRY(gnti_journal_add(run->journal, "ended", o, true));
@@ -80,7 +87,8 @@ static gnt_status end_member(gnti_live_task *t, int32_t slot, bool early)
     GNT_TRY(gnti_trainer_save_member(t->trainer, slot, member->folder, true));
     GNT_TRY(write_logits(t, slot));
     GNT_TRY(gnti_method_after_member(run->method, t->trainer, slot, m));
-    GNT_TRY(note_end(t, m));
+    if (run->world == NULL) /* else the root does, when the round is over */
+        GNT_TRY(gnti_live_note_end(run, m, t->id));
     t->done[slot] = 1;
     pthread_mutex_lock(&run->lock);
     member->epoch = t->epoch;
@@ -119,7 +127,8 @@ static gnt_status look_at_member(gnti_live_task *t, int32_t slot, const gnt_epoc
     if (phase == GNTI_MEMBER_FAILED)
         return fail_member(t, slot, report);
     run->members[m].seconds += report->seconds / t->num_members;
-    GNT_TRY(gnti_folder_write_metrics(run->members[m].folder, stats, slot));
+    if (writes_files(run))
+        GNT_TRY(gnti_folder_write_metrics(run->members[m].folder, stats, slot));
     if (!ended)
         GNT_TRY(gnti_method_after_epoch(run->method, t->trainer, slot, m, &ended));
     if (ended)

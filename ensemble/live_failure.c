@@ -40,7 +40,7 @@ done:
     return st;
 }
 
-static gnt_status note_failure(gnti_live *run, int32_t m, const char *text)
+gnt_status gnti_live_note_failure(gnti_live *run, int32_t m, const char *text)
 {
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
@@ -209,7 +209,7 @@ gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const cha
         return lose_devices(t, text);
     for (int32_t i = 0; i < t->num_members; i++)
         if (!t->done[i])
-            GNT_TRY(note_failure(run, t->members[i], text));
+            GNT_TRY(gnti_live_note_failure(run, t->members[i], text));
     if (live > 1)
         return regroup(t, (live + 1) / 2);
     for (int32_t i = 0; i < t->num_members; i++)
@@ -234,7 +234,7 @@ static gnt_status part_with(gnti_live_task *t, const gnti_live_report *report)
     for (int32_t i = 0; i < report->num_failed; i++) {
         gnti_live_member *member = &run->members[report->failed[i]];
 
-        GNT_TRY(note_failure(run, report->failed[i], member->failure));
+        GNT_TRY(gnti_live_note_failure(run, report->failed[i], member->failure));
         member->alone = true;
         member->in_task = false;
     }

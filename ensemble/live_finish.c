@@ -229,7 +229,12 @@ static gnt_status add_run(gnti_live *run, gnti_json *report, const gnti_manager_
     r.num_devices = run->num_devices;
     r.tasks = tasks;
     r.num_tasks = (int32_t)run->num_tasks;
-    r.num_spans = gnti_manager_spans(run->manager, &spans);
+    if (run->manager != NULL) {
+        r.num_spans = gnti_manager_spans(run->manager, &spans);
+    } else {
+        r.num_spans = run->num_spans;
+        spans = run->spans;
+    }
     r.spans = spans;
     r.notes = notes;
     GNT_TRY(gnti_report_add_run(report, &r));
@@ -329,11 +334,12 @@ static gnt_status write_all(gnti_live *run, const votes *v, const gnti_combine_c
                             const gnti_combined *c, gnti_json **out)
 {
     gnt_status st = GNT_OK;
-    gnti_manager_facts facts = { 0 };
+    gnti_manager_facts facts = run->facts;
     gnti_json *report = NULL, *summary = NULL;
     char *path = NULL;
 
-    GNT_TRY(gnti_manager_get_facts(run->manager, &facts));
+    if (run->manager != NULL)
+        GNT_TRY(gnti_manager_get_facts(run->manager, &facts));
     GNT_TRY(gnti_json_create_object(&report));
     GNT_TRY(gnti_combine_facts(v->vote, v->num, run->data, config, c, report));
     GNT_TRY(add_run(run, report, &facts));

@@ -150,13 +150,13 @@ done:
     return st;
 }
 
-/* Whether the bits of a run may be cut into parts: as gnt_trainer_resize. */
-static int32_t widest_gang(const gnti_live *run, const gnti_live_task *t)
+/* As gnt_trainer_resize. */
+int32_t gnti_live_widest_gang(const gnti_live *run, int32_t member)
 {
-    const gnt_trainer_config *c = &run->spec->members[t->members[0]].train;
+    const gnt_trainer_config *c = &run->spec->members[member].train;
     const bool cut = run->config->partition != NULL && run->config->partition[0] != 0;
 
-    if (c->source != GNTI_SOURCE_WORD_FULL || run->views[t->view].what.seed != 0)
+    if (c->source != GNTI_SOURCE_WORD_FULL || run->views[run->view_of[member]].what.seed != 0)
         return 1;
     if (!cut && (gnti_context_determinism(run->ctx) == GNTI_DET_BITWISE || c->chunks < 2))
         return 1;
@@ -173,7 +173,7 @@ static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_l
                              .epochs_left = (double)gnti_max_i64(t->epochs - t->epoch, 1),
                              .serial = SERIAL,
                              .overhead = OVERHEAD,
-                             .max_devices = widest_gang(run, t),
+                             .max_devices = gnti_live_widest_gang(run, t->members[0]),
                              .shared_bytes = g->shared_bytes,
                              .lasting_bytes = g->lasting_bytes + g->scratch_bytes,
                              .data = t->view,
@@ -191,12 +191,9 @@ done:
     return st;
 }
 
-/* Groups of those chosen; each becomes a task. */
-static gnt_status form(gnti_live *run, const choice *c, int32_t most)
+static gnt_status group(const gnti_live *run, const choice *c, int32_t most, gnti_fused_group **groups,
+                        int32_t *num)
 {
-    gnt_status st = GNT_OK;
-    gnti_fused_group *groups = NULL;
-    int32_t num = 0;
     const gnti_grouping g = { .spec = run->spec,
                               .epochs = c->epochs,
                               .pending = c->pending,
@@ -205,15 +202,32 @@ static gnt_status form(gnti_live *run, const choice *c, int32_t most)
                               .num_devices = c->num_devices,
                               .max_members = most };
 
-    if (c->num == 0)
-        return GNT_OK;
-    GNT_TRY(gnti_fused_groups_form(&g, run->data, &groups, &num));
+    return c->num > 0 ? gnti_fused_groups_form(&g, run->data, groups, num) : GNT_OK;
+}
+
+gnt_status gnti_live_add_task(gnti_live *run, const gnti_fused_group *g, gnti_live_task **out)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_grow_array(&run->tasks, &run->tasks_capacity, run->num_tasks + 1));
+    GNT_TRY(make_task(run, g, out));
+    run->tasks[run->num_tasks++] = *out;
+done:
+    return st;
+}
+
+/* Groups of those chosen; each becomes a task. */
+static gnt_status form(gnti_live *run, const choice *c, int32_t most)
+{
+    gnt_status st = GNT_OK;
+    gnti_fused_group *groups = NULL;
+    int32_t num = 0;
+
+    GNT_TRY(group(run, c, most, &groups, &num));
     for (int32_t i = 0; i < num; i++) {
         gnti_live_task *t = NULL;
 
-        GNT_TRY(gnti_grow_array(&run->tasks, &run->tasks_capacity, run->num_tasks + 1));
-        GNT_TRY(make_task(run, &groups[i], &t));
-        run->tasks[run->num_tasks++] = t;
+        GNT_TRY(gnti_live_add_task(run, &groups[i], &t));
         GNT_TRY(tell_manager(run, &groups[i], t));
     }
 done:
@@ -231,6 +245,32 @@ gnt_status gnti_live_arrive(gnti_live *run, const uint8_t *only, int32_t most)
     GNT_TRY(choose(run, only, true, &alone));
     GNT_TRY(form(run, &alone, 1));
 done:
+    free_choice(&others);
+    free_choice(&alone);
+    return st;
+}
+
+gnt_status gnti_live_form_groups(gnti_live *run, gnti_fused_group **groups, int32_t *num)
+{
+    gnt_status st = GNT_OK;
+    choice others = { 0 }, alone = { 0 };
+    gnti_fused_group *more = NULL;
+    int32_t num_more = 0;
+
+    *num = 0;
+    GNT_TRY(choose(run, NULL, false, &others));
+    GNT_TRY(group(run, &others, 0, groups, num));
+    GNT_TRY(choose(run, NULL, true, &alone));
+    GNT_TRY(group(run, &alone, 1, &more, &num_more));
+    if (num_more > 0) {
+        GNT_TRY(gnti_realloc_array(groups, *num + num_more));
+        memcpy(*groups + *num, more, (size_t)num_more * sizeof *more);
+        *num += num_more;
+        gnti_free(more); /* what its groups own was handed over */
+        more = NULL;
+    }
+done:
+    gnti_fused_groups_free(&more, num_more);
     free_choice(&others);
     free_choice(&alone);
     return st;

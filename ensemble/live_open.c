@@ -202,16 +202,33 @@ done:
     return st;
 }
 
-gnt_status gnti_live_open(gnti_live *run, bool *complete)
+static void begin(gnti_live *run)
 {
-    gnt_status st = GNT_OK;
-    char *path = NULL;
-
     run->started = gnti_clock_seconds();
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->wake, NULL);
     pthread_cond_init(&run->changed, NULL);
     run->has_lock = true;
+}
+
+gnt_status gnti_live_open_beside(gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+
+    begin(run);
+    GNT_TRY(make_members(run));
+    GNT_TRY(find_views(run));
+    GNT_TRY(gnti_method_open(run->ctx, run->spec, run->data, run->config->run, &run->method));
+done:
+    return st;
+}
+
+gnt_status gnti_live_open(gnti_live *run, bool *complete)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL;
+
+    begin(run);
     GNT_TRY(gnti_run_create(run->config->run, NULL, 1, &run->folder));
     GNT_TRY(gnti_path_join(run->config->run, "journal.jsonl", &path));
     GNT_TRY(gnti_journal_open(path, &run->journal));
@@ -251,6 +268,9 @@ void gnti_live_close(gnti_live *run)
         gnti_free(run->members[m].folder);
     gnti_free(run->members);
     gnti_journal_close(&run->journal);
+    gnti_free(run->tries);
+    gnti_comm_free(&run->world);
+    gnti_free(run->spans);
     gnti_run_free(&run->folder);
     gnti_text_free(&run->notes);
     if (run->has_lock) {

@@ -36,7 +36,7 @@ done:
     return st;
 }
 
-static gnt_status note_place(const gnti_live_task *t)
+gnt_status gnti_live_note_place(const gnti_live_task *t)
 {
     gnt_status st = GNT_OK;
     gnti_live *run = t->run;
@@ -94,7 +94,7 @@ gnt_status gnti_live_task_sit(gnti_live_task *t)
     t->epochs_here = 0;
     gnti_live_task_seen(t);
     o->pending = false;
-    GNT_TRY(note_place(t));
+    GNT_TRY(gnti_live_note_place(t));
 done:
     return st;
 }

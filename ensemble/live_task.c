@@ -107,10 +107,11 @@ gnt_status gnti_live_task_make(gnti_live_task *t, const int32_t *members, int32_
     GNT_TRY(take_view(run, t, &data));
     GNT_TRY(make_model(t, data));
     GNT_TRY(make_own(t, data, members, num, &o));
-    GNT_TRY(device_text(devices, num_devices, &text));
+    if (run->world == NULL)
+        GNT_TRY(device_text(devices, num_devices, &text));
     config.run = config.trace = NULL;
     config.resume = "never";
-    config.devices = text;
+    config.devices = run->world == NULL ? text : run->config->devices;
     config.partition = run->views[t->view].what.seed == 0 ? run->config->partition : NULL;
     config.epochs = t->epochs;
     config.time_limit = 0.0;
@@ -174,7 +175,8 @@ static gnt_status load_member(gnti_live_task *t, gnt_trainer *tr, int32_t slot, 
         GNT_TRY(gnti_method_start(t->run->method, tr, slot, m));
     else if (slot == 0 || *epoch == t->epoch) /* else the group is uneven */
         GNT_TRY(gnti_trainer_put_member(tr, slot, &state));
-    GNT_TRY(gnti_folder_cut_metrics(t->run->members[m].folder, *epoch));
+    if (t->run->crew == NULL || t->run->crew->rank == 0)
+        GNT_TRY(gnti_folder_cut_metrics(t->run->members[m].folder, *epoch));
 done:
     gnti_member_state_free(&state);
     return st;

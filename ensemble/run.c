@@ -24,9 +24,42 @@ static gnt_status check(const gnti_live *run)
 
     GNT_CHECK(run->config->run != NULL && run->config->run[0] != '\0', GNT_ERR_ARG,
               "an ensemble needs a run folder");
-    GNT_CHECK(gnti_context_processes(run->ctx) == NULL, GNT_ERR_UNSUPPORTED,
-              "an ensemble over MPI processes is not built: start it as one process and name its devices "
-              "(--devices)");
+done:
+    return st;
+}
+
+/* Over MPI processes trainers see those of their crew alone (live_crew.c), and nobody else any. */
+static gnt_status take_processes(gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+    gnti_comm *processes = gnti_context_processes(run->ctx);
+
+    if (processes != NULL) {
+        GNT_TRY(gnti_comm_split(processes, 0, processes->rank, &run->world));
+        run->all = gnti_context_swap_processes(run->ctx, NULL);
+    }
+done:
+    return st;
+}
+
+static bool is_root(const gnti_live *run)
+{
+    return run->world == NULL || run->world->rank == 0;
+}
+
+static gnt_status drive(gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+
+    if (run->world != NULL)
+        return gnti_live_drive_processes(run);
+    pthread_mutex_lock(&run->lock);
+    st = gnti_live_devices_open(run);
+    if (st == GNT_OK)
+        st = gnti_live_arrive(run, NULL, 0);
+    pthread_mutex_unlock(&run->lock);
+    GNT_TRY(st);
+    GNT_TRY(run->is_virtual ? gnti_live_drive_virtual(run) : gnti_live_drive_threads(run));
 done:
     return st;
 }
@@ -36,17 +69,13 @@ static gnt_status train(gnti_live *run)
 {
     gnt_status st = GNT_OK;
 
-    GNT_TRY(gnti_live_forget_requests(run));
-    pthread_mutex_lock(&run->lock);
-    st = gnti_live_devices_open(run);
-    if (st == GNT_OK)
-        st = gnti_live_arrive(run, NULL, 0);
-    pthread_mutex_unlock(&run->lock);
-    GNT_TRY(st);
-    GNT_TRY(run->is_virtual ? gnti_live_drive_virtual(run) : gnti_live_drive_threads(run));
+    if (is_root(run))
+        GNT_TRY(gnti_live_forget_requests(run));
+    GNT_TRY(drive(run));
     GNT_TRY(gnti_live_show(run, true));
     if (!gnti_live_all_done(run)) {
-        GNT_TRY(gnti_live_write_profile(run));
+        if (run->profile != NULL)
+            GNT_TRY(gnti_live_write_profile(run));
         GNT_TRY(gnti_journal_add(run->journal, "stopped", NULL, true));
         GNT_TRY(gnti_run_log(run->folder, "stopped %s",
                              run->config->stop != NULL && atomic_load(run->config->stop) != 0
@@ -74,12 +103,22 @@ gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_
     bool complete = false;
 
     GNT_TRY(check(&run));
-    GNT_TRY(gnti_live_open(&run, &complete));
+    GNT_TRY(take_processes(&run));
+    GNT_TRY(run.world != NULL ? gnti_live_open_processes(&run, &complete) : gnti_live_open(&run, &complete));
+    if (!is_root(&run)) {
+        run.watch = NULL;
+        if (!complete)
+            GNT_TRY(train(&run));
+        goto done; /* the root combines */
+    }
     if (complete && read_summary(&run, out_summary) == GNT_OK)
         goto done;
-    GNT_TRY(train(&run));
+    if (!complete || run.world == NULL)
+        GNT_TRY(train(&run));
     GNT_TRY(gnti_live_finish(&run, out_summary));
 done:
+    if (run.all != NULL)
+        (void)gnti_context_swap_processes(ctx, run.all);
     if (st != GNT_OK && st != GNT_STOPPED && run.folder != NULL) {
         const gnti_error_record first = *gnti_error_get();
 

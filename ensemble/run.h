@@ -34,7 +34,7 @@ typedef struct gnti_ensemble_progress { /* for the command's bar */
 } gnti_ensemble_progress;
 typedef void (*gnti_ensemble_watch)(const gnti_ensemble_progress *p, void *user);
 
-/* Trains, combines, reports. */
+/* Trains, combines, reports. Over MPI processes every process calls it; the root gets the summary, the others NULL. */
 gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_dataset *data,
                              const gnti_ensemble_config *config, gnti_ensemble_watch watch, void *user,
                              gnti_json **out_summary);

@@ -221,6 +221,14 @@ gnti_comm *gnti_context_processes(const gnt_context *ctx)
     return ctx->processes;
 }
 
+gnti_comm *gnti_context_swap_processes(gnt_context *ctx, gnti_comm *processes)
+{
+    gnti_comm *before = ctx->processes;
+
+    ctx->processes = processes;
+    return before;
+}
+
 const gnti_launch *gnti_context_launch(const gnt_context *ctx)
 {
     return &ctx->launch;

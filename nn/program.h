@@ -263,6 +263,8 @@ gnt_device *gnti_context_device(gnt_context *ctx);
 const gnti_device_config *gnti_context_device_config(const gnt_context *ctx);
 /* The processes of an MPI launch, NULL when this one is alone; and how they were started. */
 gnti_comm *gnti_context_processes(const gnt_context *ctx);
+/* The context's processes are those of `processes` (lent; NULL: this one alone) until it is told otherwise. Answers what they were. */
+gnti_comm *gnti_context_swap_processes(gnt_context *ctx, gnti_comm *processes);
 const gnti_launch *gnti_context_launch(const gnt_context *ctx);
 /* Devices that several trainers share: "pool:I" in a text of devices is specs[I]. Lent; set while no trainer lives. */
 void gnti_context_set_pool(gnt_context *ctx, const gnti_device_spec *specs, int32_t num);

@@ -217,6 +217,8 @@ gnt_status gnti_run_log(gnti_run *run, const char *format, ...)
     va_list args;
     int used = 0, more = 0;
 
+    if (run == NULL) /* another process writes it */
+        return GNT_OK;
     gnti_clock_utc(now);
     used = snprintf(line, sizeof line, "%s  ", now);
     va_start(args, format);
