@@ -97,6 +97,7 @@ static gnt_status train(gnti_live_task *t, gnti_live_round *r, gnti_error_record
             note_fate(r, report.failed[i], GNTI_LIVE_FATE_FAILED, run->members[report.failed[i]].failure);
         if (st == GNT_OK)
             st = agree(run, &stop);
+        gnti_live_task_seen(t);
         if (st == GNT_OK)
             st = gnti_live_show(run, false);
     }
