@@ -5,6 +5,19 @@
 #include "cli/cli.h"
 #include "cli/ensemble_table.h"
 
+enum { HOW_WEIGHTED = 3, HOW_GREEDY = 4 }; /* of --how */
+
+/* An option that could change nothing is a mistake. */
+static gnt_status check_effect(const cli_call *call, int32_t how)
+{
+    if (cli_is_set(call, "rounds") && how != HOW_GREEDY)
+        return gntx_fail(GNT_ERR_USAGE, "--rounds has an effect with --how greedy alone");
+    if (cli_is_set(call, "seed") && how != HOW_GREEDY && how != HOW_WEIGHTED)
+        return gntx_fail(GNT_ERR_USAGE,
+                         "--seed cuts validation rows for --how weighted or greedy, others need no folds");
+    return GNT_OK;
+}
+
 static gnt_status run(cli_call *call)
 {
     gnt_status st = GNT_OK;
@@ -13,6 +26,7 @@ static gnt_status run(cli_call *call)
     gnt_context *ctx = NULL;
     gntx_json *report = NULL;
 
+    GNT_TRY(check_effect(call, options.how));
     options.output = output->output;
     GNT_TRY(cli_context_create(cli_options_of(call, 2), NULL, false, &ctx));
     GNT_TRY(gntx_ensemble_combine(ctx, call->arguments[0], (const char *const *)call->arguments + 1,

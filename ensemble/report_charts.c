@@ -13,7 +13,7 @@
 
 enum {
     MAX_BINS = 200,
-    MAX_SIDE = 256,
+    MAX_SIDE = 128,
     MAX_BARS = 100000,
     MAX_DEVICES = 4096,
     MAX_DOTS = 2000,

@@ -40,7 +40,7 @@ cmp -s files.csv again.csv || fail "the order of lines changes predictions"
 
 # every rule; the result can be combined again
 for how in mean logits vote weighted greedy; do
-    run 0 ensemble combine g.h5 p1.csv p2.npy p3.h5 --how $how --rounds 10 -o $how.npy --json
+    run 0 ensemble combine g.h5 p1.csv p2.npy p3.h5 --how $how -o $how.npy --json
     json 'x["combine"]["how"] == "'$how'" and x["ensemble"]["valid_metric"] >= x["best_member"]["valid_metric"]'
 done
 run 0 ensemble combine g.h5 mean.npy greedy.npy --temperature=off --json
@@ -65,6 +65,12 @@ err_has "'nan'" "class 0" "never averaged"
 run 0 predict r1 -o classes.csv
 run 3 ensemble combine g.h5 classes.csv
 err_has "--what probabilities"
+run 2 ensemble combine g.h5 p1.csv p2.npy --rounds 10
+err_has "--how greedy"
+run 2 ensemble combine g.h5 p1.csv p2.npy --how vote --seed 3
+err_has "weighted or greedy"
+run 0 ensemble combine g.h5 p1.csv p2.npy --how greedy --rounds 3 --seed 3 --json
+json 'x["combine"]["rounds"] == 3 and x["combine"]["seed"] == 3'
 run 2 ensemble combine g.h5 p1.csv --how best
 err_has "greedy"
 run 2 ensemble combine g.h5
