@@ -63,52 +63,57 @@ static double set_seconds(const rigid_run *r, int32_t task, uint32_t set)
     return k <= t->max_devices ? gnti_placing_moved(s, task, gnti_gang_speed(t, sum, fastest, k)) : INFINITY;
 }
 
-static void search(rigid_run *r, uint32_t left, const double *free_at, double last_start, double last_end,
-                   int32_t depth);
+typedef struct rigid_node {
+    uint32_t left; /* tasks that are not in the list yet */
+    int32_t depth;
+    double free_at[MOST_DEVICES], last_start, last_end;
+} rigid_node;
+
+static void search(rigid_run *r, const rigid_node *at);
 
 /* The next of the list is task j on the set. */
-static void append(rigid_run *r, uint32_t left, const double *free_at, double last_start, double last_end,
-                   int32_t depth, int32_t j, uint32_t set)
+static void append(rigid_run *r, const rigid_node *at, int32_t j, uint32_t set)
 {
-    double start = last_start, end, after[MOST_DEVICES];
+    rigid_node next = { .left = at->left & ~(1u << j), .depth = at->depth + 1, .last_start = at->last_start };
+    double end;
 
     for (int32_t i = 0; i < r->num_devices; i++)
-        start = set >> i & 1 ? fmax(start, free_at[i]) : start;
-    end = start + r->seconds[j][set];
+        next.last_start = set >> i & 1 ? fmax(next.last_start, at->free_at[i]) : next.last_start;
+    end = next.last_start + r->seconds[j][set];
     if (end >= r->finish)
         return;
     for (int32_t i = 0; i < r->num_devices; i++)
-        after[i] = set >> i & 1 ? end : free_at[i];
-    r->now.task[depth] = j;
-    r->now.set[depth] = set;
-    r->now.start[depth] = start;
-    r->now.end[depth] = end;
-    search(r, left & ~(1u << j), after, start, fmax(last_end, end), depth + 1);
+        next.free_at[i] = set >> i & 1 ? end : at->free_at[i];
+    next.last_end = fmax(at->last_end, end);
+    r->now.task[at->depth] = j;
+    r->now.set[at->depth] = set;
+    r->now.start[at->depth] = next.last_start;
+    r->now.end[at->depth] = end;
+    search(r, &next);
 }
 
-static void search(rigid_run *r, uint32_t left, const double *free_at, double last_start, double last_end,
-                   int32_t depth)
+static void search(rigid_run *r, const rigid_node *at)
 {
     double spent = 0.0;
 
     if (r->nodes++ >= MOST_NODES)
         return;
     for (int32_t i = 0; i < r->num_devices; i++)
-        spent += r->price[i] * fmax(free_at[i], last_start);
+        spent += r->price[i] * fmax(at->free_at[i], at->last_start);
     for (int32_t j = 0; j < r->num_tasks; j++)
-        spent += left >> j & 1 ? r->least[j] : 0.0;
-    if (fmax(last_end, spent / r->worth) >= r->finish * (1.0 - 1e-9))
+        spent += at->left >> j & 1 ? r->least[j] : 0.0;
+    if (fmax(at->last_end, spent / r->worth) >= r->finish * (1.0 - 1e-9))
         return;
-    if (left == 0) {
-        r->finish = last_end;
+    if (at->left == 0) {
+        r->finish = at->last_end;
         r->best = r->now;
         r->found = true;
         return;
     }
     for (int32_t j = 0; j < r->num_tasks; j++)
-        for (uint32_t set = 1; (left >> j & 1) && set < 1u << r->num_devices; set++)
+        for (uint32_t set = 1; (at->left >> j & 1) && set < 1u << r->num_devices; set++)
             if (isfinite(r->seconds[j][set]))
-                append(r, left, free_at, last_start, last_end, depth, j, set);
+                append(r, at, j, set);
 }
 
 static bool is_dear(const gnti_placing *s)
@@ -196,7 +201,7 @@ gnt_status gnti_placing_rigid(gnti_placing *s, double finish)
 {
     gnt_status st = GNT_OK;
     rigid_run r = { .s = s, .finish = finish * (1.0 - 1e-6) };
-    double free_at[MOST_DEVICES] = { 0.0 }, last = 0.0;
+    rigid_node root = { 0 };
     void *saved = NULL;
 
     if (s->num_present > MOST_DEVICES || !is_dear(s))
@@ -208,10 +213,12 @@ gnt_status gnti_placing_rigid(gnti_placing *s, double finish)
         prepare(&r);
         for (int32_t i = 0; i < r.num_devices; i++)
             if (s->owner[r.device[i]] >= 0) {
-                free_at[i] = s->finish[s->owner[r.device[i]]] = gnti_placing_left(s, s->owner[r.device[i]]);
-                last = fmax(last, free_at[i]);
+                root.free_at[i] = s->finish[s->owner[r.device[i]]] =
+                    gnti_placing_left(s, s->owner[r.device[i]]);
+                root.last_end = fmax(root.last_end, root.free_at[i]);
             }
-        search(&r, (1u << r.num_tasks) - 1u, free_at, 0.0, last, 0);
+        root.left = (1u << r.num_tasks) - 1u;
+        search(&r, &root);
     }
     if (r.found)
         adopt(s, &r);
