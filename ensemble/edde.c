@@ -2,7 +2,9 @@
 /* With H the mean of earlier members (p itself for the first, so that Sim is 1):
  *   Sim = 1 - |p - H|_2 / sqrt 2      how near the member is to them; sqrt 2 is the largest distance of two distributions
  *   Bias = |p - y|_2 / sqrt 2         how far it is from the truth
- *   W' = exp(Sim + Bias) where the member is wrong, else 1; then divided by their sum. W_1 is 1 / n for all, so it does not show
+ *   W' = exp(Sim + Bias) where the member is wrong, else 1; then scaled so that each class keeps its share of the rows. The paper divides
+ *        by one sum: a few hard rows of one class then weigh as if the class were more frequent, and a member of few epochs, whose
+ *        logits are small, predicts it everywhere (CiteSeer: 58 % instead of 70 %)
  *   vote = 1/2 ln(sum over right rows Sim W / sum over wrong rows Sim W), held in [0.05, 5]
  */
 #include "ensemble/edde.h"
@@ -42,9 +44,24 @@ static int32_t first_largest(const float *p, int64_t n)
     return best;
 }
 
+/* Weights of a class's rows sum to the class's share of all rows. */
+static void keep_share(const gnti_edde_round *r, int32_t class, double *weight)
+{
+    double sum = 0.0, count = 0.0;
+
+    for (int64_t i = 0; i < r->num_rows; i++)
+        if (r->labels[i] == class) {
+            sum += weight[i];
+            count += 1.0;
+        }
+    for (int64_t i = 0; i < r->num_rows; i++)
+        if (r->labels[i] == class)
+            weight[i] *= count / (sum * (double)r->num_rows);
+}
+
 void gnti_edde_advance(const gnti_edde_round *r, double *next, double *vote)
 {
-    double right = 0.0, wrong = 0.0, all = 0.0;
+    double right = 0.0, wrong = 0.0;
 
     for (int64_t i = 0; i < r->num_rows; i++) {
         const float *p = r->p + i * r->num_classes;
@@ -56,10 +73,9 @@ void gnti_edde_advance(const gnti_edde_round *r, double *next, double *vote)
 
         *(is_right ? &right : &wrong) += sim * r->weight[i];
         next[i] = is_right ? 1.0 : exp(sim + bias(p, r->labels[i], r->num_classes));
-        all += next[i];
     }
-    for (int64_t i = 0; i < r->num_rows; i++)
-        next[i] /= all;
+    for (int64_t c = 0; c < r->num_classes; c++)
+        keep_share(r, (int32_t)c, next);
     *vote = wrong > 0.0 ? 0.5 * log(right / wrong) : largest_vote;
     *vote = *vote > least_vote ? *vote : least_vote; /* no right row: log 0 */
     *vote = *vote < largest_vote ? *vote : largest_vote;

@@ -30,6 +30,7 @@ static void set_worker(gnti_spec_member *m, double share)
     gnt_trainer_config *c = &m->train;
 
     c->epochs = gnti_max_i64(1, (int64_t)llround(share * (double)c->epochs));
+    c->eval_every = c->epochs; /* the last weights are the ones that are wanted */
     c->schedule = GNTI_SCHEDULE_COSINE;
     c->schedule_epochs = c->epochs;
     if (c->source != GNTI_SOURCE_WORD_CLUSTERS) {

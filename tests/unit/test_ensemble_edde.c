@@ -24,7 +24,7 @@ static const int32_t labels[6] = { 0, 0, 1, 1, 1, 0 };
 
 static void test_first_round_by_hand(void **state)
 {
-    double weight[6], next[6], vote, all;
+    double weight[6], next[6], vote;
     /* Sim is 1. Bias of row 4: |(0.8, -0.8)| / sqrt 2 = 0.8; of row 5: |(-0.6, 0.6)| / sqrt 2 = 0.6 */
     const double e4 = exp(1.8), e5 = exp(1.6);
 
@@ -35,11 +35,13 @@ static void test_first_round_by_hand(void **state)
         &(gnti_edde_round){
             .num_rows = 6, .num_classes = 2, .p = first_p, .labels = labels, .weight = weight },
         next, &vote);
-    all = 4.0 + e4 + e5;
-    for (int i = 0; i < 4; i++)
-        assert_near(next[i], 1.0 / all, 1e-9);
-    assert_near(next[4], e4 / all, 1e-7);
-    assert_near(next[5], e5 / all, 1e-7);
+    /* each class keeps its half: rows 0, 1, 5 and rows 2, 3, 4 */
+    assert_near(next[0], 0.5 / (2.0 + e5), 1e-7);
+    assert_near(next[1], 0.5 / (2.0 + e5), 1e-7);
+    assert_near(next[5], 0.5 * e5 / (2.0 + e5), 1e-7);
+    assert_near(next[2], 0.5 / (2.0 + e4), 1e-7);
+    assert_near(next[3], 0.5 / (2.0 + e4), 1e-7);
+    assert_near(next[4], 0.5 * e4 / (2.0 + e4), 1e-7);
     assert_near(vote, 0.5 * log(4.0 / 2.0), 1e-12); /* Sim and W are the same in all rows */
 }
 
@@ -48,7 +50,7 @@ static void test_second_round_by_hand(void **state)
     /* rows 0, 1 equal the mean before (Sim 1), row 2 is its opposite (Sim 0), 3: |(0.3, -0.3)| / sqrt 2 (Sim 0.7), 4 and 5 equal */
     const float p[12] = { 1, 0, 0.9f, 0.1f, 1, 0, 0.5f, 0.5f, 0.8f, 0.2f, 0.4f, 0.6f };
     const double weight[6] = { 0.1, 0.1, 0.2, 0.2, 0.3, 0.1 };
-    double next[6], vote, all;
+    double next[6], vote;
     /* wrong: 2 (Sim 0, Bias 1), 3 (a tie is the first class: Sim 0.7, Bias 0.5), 4 (1 + 0.8), 5 (1 + 0.6) */
     const double e[6] = { 1.0, 1.0, exp(1.0), exp(1.2), exp(1.8), exp(1.6) };
 
@@ -57,9 +59,8 @@ static void test_second_round_by_hand(void **state)
         &(gnti_edde_round){
             .num_rows = 6, .num_classes = 2, .p = p, .earlier = first_p, .labels = labels, .weight = weight },
         next, &vote);
-    all = e[0] + e[1] + e[2] + e[3] + e[4] + e[5];
     for (int i = 0; i < 6; i++)
-        assert_near(next[i], e[i] / all, 1e-7);
+        assert_near(next[i], 0.5 * e[i] / (labels[i] == 0 ? e[0] + e[1] + e[5] : e[2] + e[3] + e[4]), 1e-7);
     /* right 0.1 + 0.1; wrong 0 + 0.7 0.2 + 0.3 + 0.1: ln of less than 1 is held at 0.05 */
     assert_near(vote, 0.05, 1e-12);
 }
