@@ -26,10 +26,12 @@ enum { WAITS, HERE, OVER };
 
 void gnti_foreseen_place_devices(const gnti_foreseen *p, gnti_place_device *out)
 {
-    for (int32_t d = 0; d < p->devices.num; d++)
+    for (int32_t d = 0; d < p->devices.num; d++) {
         out[d] = (gnti_place_device){ .type = p->devices.list[d].type,
                                       .present = true,
                                       .bytes = p->devices.list[d].bytes };
+        gnti_pool_power(&p->devices.job.place.specs[d], &out[d].idle_watts, &out[d].busy_watts);
+    }
 }
 
 void gnti_foreseen_place_task(const gnti_foreseen *p, int32_t group, gnti_place_task *out)

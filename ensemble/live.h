@@ -16,6 +16,7 @@
 #ifndef GNTI_ENSEMBLE_LIVE_H
 #define GNTI_ENSEMBLE_LIVE_H
 
+#include "base/energy.h"
 #include "base/text.h"
 #include "ensemble/group_profile.h"
 #include "ensemble/journal.h"
@@ -154,9 +155,10 @@ struct gnti_live {
     bool has_lock, halting;
     gnt_status status; /* the first failure of the run as a whole */
     gnti_error_record error;
+    gnti_energy *energy; /* what meters have counted since the start, of the whole machine */
     double started, now; /* wall time of the start; newest virtual time */
     gnti_text notes;     /* for the report, one a line */
-    double polled_at, shown_at;
+    double polled_at, shown_at, metered_at;
     /* over MPI processes (live_processes.h) */
     gnti_comm *all, *world,
         *crew; /* the context's; all, for this run; those of the group under way. NULL: this process alone */

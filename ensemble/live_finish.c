@@ -290,6 +290,22 @@ done:
     return st;
 }
 
+/* Meters count the machine, whoever uses it; where none can be read, and on a virtual clock, joules are the stated model's. */
+static gnt_status add_energy(const gnti_live *run, const gnti_manager_facts *facts, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *e = NULL;
+    const bool metered =
+        !run->is_virtual && run->energy != NULL && strcmp(gnti_energy_sources(run->energy), "none") != 0;
+
+    GNT_TRY(gnti_json_set_object(o, "energy", &e));
+    GNT_TRY(gnti_json_set_number(e, "joules", metered ? gnti_energy_joules(run->energy) : facts->joules));
+    GNT_TRY(gnti_json_set_text(e, "source", metered ? gnti_energy_sources(run->energy) : "model"));
+    GNT_TRY(gnti_json_set_number(e, "model_joules", facts->joules));
+done:
+    return st;
+}
+
 static gnt_status make_summary(const gnti_live *run, const gnti_json *report, const gnti_manager_facts *facts,
                                gnti_json **out)
 {
@@ -306,6 +322,7 @@ static gnt_status make_summary(const gnti_live *run, const gnti_json *report, co
             GNT_TRY(gnti_json_set_copy(o, keys[i], gnti_json_find(report, keys[i])));
     GNT_TRY(add_failed(run, o));
     GNT_TRY(add_schedule(run, facts, o));
+    GNT_TRY(add_energy(run, facts, o));
     GNT_TRY(gnti_json_set_number(o, "seconds", gnti_clock_seconds() - run->started));
     *out = o;
     o = NULL;

@@ -205,6 +205,7 @@ done:
 static void begin(gnti_live *run)
 {
     run->started = gnti_clock_seconds();
+    (void)gnti_energy_open(NULL, NULL, &run->energy);
     pthread_mutex_init(&run->lock, NULL);
     pthread_cond_init(&run->wake, NULL);
     pthread_cond_init(&run->changed, NULL);
@@ -268,6 +269,7 @@ void gnti_live_close(gnti_live *run)
         gnti_free(run->members[m].folder);
     gnti_free(run->members);
     gnti_journal_close(&run->journal);
+    gnti_energy_free(&run->energy);
     gnti_free(run->tries);
     gnti_comm_free(&run->world);
     gnti_free(run->spans);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double SHOW_EVERY = 0.1;
+static const double SHOW_EVERY = 0.1, METER_EVERY = 10.0; /* seconds; meters overflow in minutes */
 
 gnt_status gnti_live_take_action(gnti_live *run, const gnti_action *a)
 {
@@ -130,6 +130,10 @@ gnt_status gnti_live_show(gnti_live *run, bool last)
     gnti_ensemble_progress p = { 0 };
     const double now = gnti_clock_seconds();
 
+    if (run->energy != NULL && now - run->metered_at > METER_EVERY) {
+        (void)gnti_energy_joules(run->energy);
+        run->metered_at = now;
+    }
     if (run->watch == NULL || (!last && now - run->shown_at < SHOW_EVERY))
         return GNT_OK;
     count(run, &p);

@@ -26,3 +26,18 @@ gnt_status gnti_pool_name(const gnti_device_spec *spec, int32_t number, char out
 done:
     return st;
 }
+
+void gnti_pool_power(const gnti_device_spec *spec, double *idle, double *busy)
+{
+    const gnt_backend *backend = NULL;
+    const double threads = spec->threads > 0 ? spec->threads : 1;
+    gnt_device_info info;
+    int32_t count = 0;
+    const bool is_cpu = gnti_backend_find(spec->backend, &backend) == GNT_OK &&
+                        backend->list(&info, 1, &count) == GNT_OK && count > 0 &&
+                        strcmp(info.kind, "cpu") == 0;
+
+    *idle = spec->idle_watts > 0.0 ? spec->idle_watts : is_cpu ? 3.0 * threads : 60.0;
+    *busy = spec->busy_watts > 0.0 ? spec->busy_watts : is_cpu ? 12.0 * threads : 300.0;
+    *busy = *busy > *idle ? *busy : *idle;
+}

@@ -97,8 +97,9 @@ static double *find_rate(const char *key, gnti_device_spec *spec)
 static gnt_status read_key(const char *key, const char *value, gnti_device_spec *spec)
 {
     gnt_status st = GNT_OK;
-    static const char *const keys[] = { "speed", "spmm", "gemm",    "mem",       "clock", "threads", "flops",
-                                        "bytes", "slow", "latency", "bandwidth", "noise", "lost",    "room" };
+    static const char *const keys[] = { "speed", "spmm",  "gemm",  "mem",       "clock",     "threads",
+                                        "flops", "bytes", "slow",  "latency",   "bandwidth", "noise",
+                                        "lost",  "room",  "watts", "idle-watts" };
     enum { NUM_KEYS = sizeof keys / sizeof keys[0] };
     double number = 0.0;
 
@@ -128,6 +129,10 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
         *find_rate(key, spec) = number;
     } else if (strcmp(key, "latency") == 0) {
         GNT_TRY(read_factor(key, value, &spec->latency));
+    } else if (strcmp(key, "watts") == 0) {
+        GNT_TRY(read_factor(key, value, &spec->busy_watts));
+    } else if (strcmp(key, "idle-watts") == 0) {
+        GNT_TRY(read_factor(key, value, &spec->idle_watts));
     } else if (strcmp(key, "noise") == 0) {
         char *end = NULL;
 
@@ -144,7 +149,7 @@ static gnt_status read_key(const char *key, const char *value, gnti_device_spec 
 
         GNT_CHECK(factor != NULL, GNT_ERR_USAGE,
                   "devices: unknown key '%s'%s%s (there are speed, spmm, gemm, mem, clock, threads, flops, "
-                  "bytes, latency, bandwidth, noise, slow, lost, room)",
+                  "bytes, latency, bandwidth, noise, slow, lost, room, watts, idle-watts)",
                   key, near != NULL ? ", did you mean " : "", near != NULL ? near : "");
         GNT_TRY(read_factor(key, value, factor));
     }

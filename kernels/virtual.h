@@ -14,6 +14,7 @@
  *   noise    of each op on the virtual clock, as a part of its seconds (default 0.05)
  *   slow     FACTOR@STEP: its speed changes at a step, for tests ("slow=4@20")
  *   room     bytes that it really has, where planners are told mem (or that there is no limit), for tests
+ *   watts, idle-watts  what it draws busy and idle, where an ensemble counts or limits power (default: by its kind)
  *   lost     STEP: from this step on it is lost, every step answers ERR_DEVICE_LOST, for tests
  * Planners never see these numbers: they see elapsed seconds.
  */
@@ -29,11 +30,12 @@ typedef struct gnti_device_spec {
     size_t memory;            /* 0: no limit */
     size_t room;              /* what the allocator keeps to, 0: memory */
     bool virtual_clock;
-    int32_t threads;           /* 0: cores / ranks */
-    double flops, bytes;       /* per second at speed 1 */
-    double latency, bandwidth; /* of its links; bandwidth 0: messages cost nothing but the latency */
-    double noise;              /* normal deviation of an op's seconds over their mean */
-    double slow_factor;        /* 0: never */
+    int32_t threads;               /* 0: cores / ranks */
+    double flops, bytes;           /* per second at speed 1 */
+    double latency, bandwidth;     /* of its links; bandwidth 0: messages cost nothing but the latency */
+    double busy_watts, idle_watts; /* 0: by its kind */
+    double noise;                  /* normal deviation of an op's seconds over their mean */
+    double slow_factor;            /* 0: never */
     int64_t slow_step;
     int64_t lost_step; /* -1: never */
     gnti_quota *quota; /* of a device of a pool (nn/program.h), lent; NULL: it is not shared */
