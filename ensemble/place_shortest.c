@@ -99,7 +99,12 @@ gnt_status gnti_place_shortest(gnti_placing *s)
             gnti_placing_drop(s, t);
     num = gnti_placing_line(s);
     GNT_TRY(gnti_placing_list(s, num, num <= GNTI_PLACE_FEW));
+    for (int32_t t = 0; t < s->in->num_tasks; t++)
+        if (s->width[t] == 0 && s->queued[t] >= 0)
+            s->key[t] = -s->start[t]; /* who waits longest gets furthest meanwhile */
     GNT_TRY(gnti_placing_borrow(s));
+    for (int32_t t = 0; t < s->in->num_tasks; t++)
+        gnti_placing_rank(s, t, cost[t]);
     if (gnti_placing_num_idle(s) > 0) {
         GNT_TRY(limit(s));
         GNT_TRY(gnti_placing_grow(s, false));
