@@ -40,12 +40,8 @@ static gnt_status gate_forward(const gnt_op_args *a)
 
 static void put(const gnt_op_args *a, int32_t i, int64_t r, int64_t m, int64_t c, float value)
 {
-    float *to;
-
-    if (a->in_grad[i] == NULL) /* nobody asks for this one */
-        return;
-    to = element(a->in_grad[i], r, m, c);
-    *to = a->in_grad_accumulate[i] ? *to + value : value;
+    if (a->in_grad[i] != NULL) /* else nobody asks for this one */
+        *element(a->in_grad[i], r, m, c) = value;
 }
 
 static gnt_status gate_backward(const gnt_op_args *a)

@@ -17,7 +17,6 @@ constexpr int64_t MAX_BLOCKS = 4096;
 struct rows {
     float *data;
     int64_t members, block_members, row_stride, member_stride, block_stride;
-    bool accumulate;
 };
 
 struct gate_args {
@@ -25,7 +24,7 @@ struct gate_args {
     int64_t num_rows, width;
 };
 
-rows rows_of(const gnt_mat_view *v, bool accumulate)
+rows rows_of(const gnt_mat_view *v)
 {
     rows r = {};
 
@@ -36,7 +35,6 @@ rows rows_of(const gnt_mat_view *v, bool accumulate)
         r.row_stride = v->row_stride;
         r.member_stride = v->member_stride;
         r.block_stride = v->block_stride;
-        r.accumulate = accumulate;
     }
     return r;
 }
@@ -50,11 +48,8 @@ __device__ float *element(const rows &v, int64_t r, int64_t m, int64_t c)
 
 __device__ void put(const rows &v, int64_t r, int64_t m, int64_t c, float value)
 {
-    if (v.data != NULL) {
-        float *to = element(v, r, m, c);
-
-        *to = v.accumulate ? *to + value : value;
-    }
+    if (v.data != NULL)
+        *element(v, r, m, c) = value;
 }
 
 template <bool BACKWARD> __global__ void gate_kernel(gate_args g)
@@ -85,15 +80,15 @@ template <bool BACKWARD> gnt_status run(const gnt_op_args *a)
 
     if (blocks == 0)
         return GNT_OK;
-    g.a = rows_of(&a->in[0], false);
-    g.b = rows_of(&a->in[1], false);
-    g.y = rows_of(a->out, false);
+    g.a = rows_of(&a->in[0]);
+    g.b = rows_of(&a->in[1]);
+    g.y = rows_of(a->out);
     g.num_rows = a->out->rows;
     g.width = a->out->width;
     if (BACKWARD) {
-        g.grad = rows_of(a->out_grad, false);
-        g.grad_a = rows_of(a->in_grad[0], a->in_grad_accumulate[0]);
-        g.grad_b = rows_of(a->in_grad[1], a->in_grad_accumulate[1]);
+        g.grad = rows_of(a->out_grad);
+        g.grad_a = rows_of(a->in_grad[0]);
+        g.grad_b = rows_of(a->in_grad[1]);
     }
     cfg.gridDim = dim3((unsigned)(blocks < MAX_BLOCKS ? blocks : MAX_BLOCKS), (unsigned)a->out->members, 1);
     cfg.blockDim = dim3(THREADS, 1, 1);

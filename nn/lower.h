@@ -93,7 +93,6 @@ typedef struct gnti_instr {
     } a;
     gnt_mat_view views[GNTI_INSTR_VIEWS]; /* what pointers in the arguments point to */
     const gnt_mat_view *grads[GNTI_CUSTOM_INPUTS];
-    bool accumulate[GNTI_CUSTOM_INPUTS];
 } gnti_instr;
 
 /* A cleared slot; NULL after a failed allocation, which the caller passes on. */

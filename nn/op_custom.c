@@ -161,7 +161,6 @@ static gnt_status lower_grad(gnti_lowering *lo, const gnti_node *n, const gnti_s
     in->a.custom.out_grad = &in->views[7];
     for (int32_t i = 0; i < num_inputs; i++) {
         in->grads[i] = NULL;
-        in->accumulate[i] = false;
         if (n->out[i] == 0)
             continue;
         in->views[8 + i] = gnti_lower_value(lo, n->out[i])->storage == GNTI_IN_PARTIAL
@@ -170,7 +169,6 @@ static gnt_status lower_grad(gnti_lowering *lo, const gnti_node *n, const gnti_s
         in->grads[i] = &in->views[8 + i];
     }
     in->a.custom.in_grad = in->grads;
-    in->a.custom.in_grad_accumulate = in->accumulate;
 done:
     return st;
 }

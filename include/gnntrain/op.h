@@ -48,11 +48,11 @@ typedef struct gnt_op_args {
     gnt_stream *stream; /* queue work here */
     const void *state;  /* the op's options, as given when it was recorded */
     int32_t num_inputs;
-    const gnt_mat_view *in;             /* (num_inputs) */
-    const gnt_mat_view *out;            /* forward writes it, backward reads it */
-    const gnt_mat_view *out_grad;       /* backward only */
-    const gnt_mat_view *const *in_grad; /* backward only: NULL entries are not wanted */
-    const bool *in_grad_accumulate;     /* add to in_grad[i] instead of overwriting it */
+    const gnt_mat_view *in;       /* (num_inputs) */
+    const gnt_mat_view *out;      /* forward writes it, backward reads it */
+    const gnt_mat_view *out_grad; /* backward only */
+    const gnt_mat_view *const
+        *in_grad; /* backward only: written, not added to; NULL entries are not wanted */
 } gnt_op_args;
 
 typedef gnt_status (*gnt_op_run)(const gnt_op_args *args);

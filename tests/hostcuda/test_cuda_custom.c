@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* label: medium */
 /* An op of a user's with kernels for both back ends, examples/glu.c and glu_kernels.cu: its gradient is right on each, a model with
- * it trains on the stand-in as on the processor, and it is part of the captured step. The kernels alone, in blocks of members and with padding, add where they are told to and leave what nobody
+ * it trains on the stand-in as on the processor, and it is part of the captured step. The kernels alone, in blocks of members and with padding, leave what nobody
  * wants. */
 #include <gnntrain/layer.h>
 
@@ -104,7 +104,6 @@ typedef struct gate_case {
     case_env env;
     case_tensor a, b, y, grad, grad_a, grad_b;
     const gnt_mat_view *wanted[2]; /* of the device */
-    bool add[2];
 } gate_case;
 
 static float *at(const case_tensor *t, int64_t r, int64_t m, int64_t c)
@@ -132,7 +131,7 @@ static void expect(gate_case *k)
                 *at(&k->y, r, m, c) = (float)(a * s);
                 for (int i = 0; i < 2; i++)
                     if (k->wanted[i] != NULL)
-                        *to[i] = (float)(k->add[i] ? *to[i] + value[i] : value[i]);
+                        *to[i] = (float)value[i];
             }
 }
 
@@ -145,8 +144,7 @@ static void run_gate(gate_case *k)
                                .in = in,
                                .out = &k->y.view[0],
                                .out_grad = &k->grad.view[0],
-                               .in_grad = k->wanted,
-                               .in_grad_accumulate = k->add };
+                               .in_grad = k->wanted };
 
     gnt_assert_ok(glu_cuda_forward(&args));
     gnt_assert_ok(glu_cuda_backward(&args));
@@ -165,16 +163,14 @@ static void test_kernels(void **state)
     cuda_case_reset("64M", 1, NULL);
     case_open(&k.env, "cuda", NULL);
     for (int i = 0; i < CASE_NUM_MEMBERS; i++)
-        for (int way = 0; way < 4; way++) { /* each gradient wanted or not, added to or not */
+        for (int way = 0; way < 3; way++) { /* each gradient wanted or not */
             case_tensor *const all[] = { &k.a, &k.b, &k.y, &k.grad, &k.grad_a, &k.grad_b };
             const case_members m = case_member_list[i];
 
             for (int t = 0; t < 6; t++)
                 *all[t] = case_make(&k.env, 67, m.members, m.g, 5, t);
-            k.wanted[0] = way != 2 ? &k.grad_a.view[0] : NULL;
-            k.wanted[1] = way != 3 ? &k.grad_b.view[0] : NULL;
-            k.add[0] = way == 1;
-            k.add[1] = way == 1 || way == 2;
+            k.wanted[0] = way != 1 ? &k.grad_a.view[0] : NULL;
+            k.wanted[1] = way != 2 ? &k.grad_b.view[0] : NULL;
             run_gate(&k);
             case_reset(&k.env);
         }

@@ -106,11 +106,8 @@ static gnt_status custom_backward(const gnt_op_args *a)
                 const float d[2] = { g * (1.0f + 2.0f * y), g * (wrong ? 2.2f : 2.0f) * x };
 
                 for (int i = 0; i < 2; i++)
-                    if (a->in_grad[i] != NULL) {
-                        float *to = (float *)(uintptr_t)element(a->in_grad[i], r, m, c);
-
-                        *to = (a->in_grad_accumulate[i] ? *to : 0.0f) + d[i];
-                    }
+                    if (a->in_grad[i] != NULL)
+                        *(float *)(uintptr_t)element(a->in_grad[i], r, m, c) = d[i];
             }
     return GNT_OK;
 }

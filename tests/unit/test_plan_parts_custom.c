@@ -30,9 +30,7 @@ static gnt_status stretch_forward(const gnt_op_args *a)
 
 static void put(const gnt_op_args *a, int i, int64_t r, int64_t m, int64_t c, float value)
 {
-    float *to = element(a->in_grad[i], r, m, c);
-
-    *to = a->in_grad_accumulate[i] ? *to + value : value;
+    *element(a->in_grad[i], r, m, c) = value;
 }
 
 static gnt_status stretch_backward(const gnt_op_args *a)
