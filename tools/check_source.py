@@ -23,7 +23,7 @@ HOMES = {
     "nccl.h": "dist/comm_nccl.h", "cyaml/cyaml.h": "base/option_yaml.c", "yaml.h": "base/yaml.c", "jansson.h": "base/json.c",
 }
 # A header that holds a fence together, and who is inside.
-INSIDE = {"datasets/h5_library.h": ("datasets/h5_file.c", "datasets/h5_data.c"),
+INSIDE = {"datasets/h5_library.h": ("datasets/h5_file.c", "datasets/h5_fork.c", "datasets/h5_data.c"),
           "dist/comm_nccl.h": ("dist/comm_nccl.c", "dist/comm_nccl_make.c")}
 STANDARD = set("""assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
 stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype""".split())

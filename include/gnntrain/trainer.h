@@ -26,7 +26,8 @@ typedef struct gnt_trainer_config {
     const char
         *weight_decay; /* rules "[layer[:kind]:]value", comma separated; NULL: 0.01 for adamw, else none */
     int32_t schedule;  /* constant|step|cosine|warmup-cosine|plateau|cycles */
-    int64_t schedule_epochs; /* step: between drops; cosine: its length, 0: epochs; plateau: patience; cycles: of one */
+    int64_t
+        schedule_epochs; /* step: between drops; cosine: its length, 0: epochs; plateau: patience; cycles: of one */
     int64_t warmup_epochs;
     double schedule_factor;     /* step, plateau: the learning rate is multiplied by it */
     double clip;                /* largest norm of a member's gradient, 0: none */
@@ -57,7 +58,7 @@ typedef struct gnt_trainer_config {
     int32_t balance;  /* auto|off: chunks move between epochs when measured rates drift */
     double
         wait_limit; /* seconds that a rank waits for others, then all end with ERR_TIMEOUT or ERR_PEER_LOST */
-    const char *trace; /* Chrome trace file of the first epochs, one row a rank; NULL: none */
+    const char *trace;  /* Chrome trace file of the first epochs, one row a rank; NULL: none */
     int64_t order_seed; /* source clusters: of which chunks make a batch; 0: the same for all seeds */
 } gnt_trainer_config;
 
