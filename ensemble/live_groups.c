@@ -90,6 +90,17 @@ static void free_choice(choice *c)
     gnti_free(c->speeds);
 }
 
+/* The devices that there are; all that there were, when members fit none of these: they wait for one to come back. */
+static void list_devices(const gnti_live *run, bool all, choice *c)
+{
+    c->num_devices = 0;
+    for (int32_t d = 0; d < run->num_devices; d++)
+        if (all || run->devices[d].present) {
+            c->capacity[c->num_devices] = (int64_t)run->specs[d].memory;
+            c->speeds[c->num_devices++] = run->devices[d].speed;
+        }
+}
+
 /* Who is to be grouped, for which devices. alone: those that failed among others, or all others. */
 static gnt_status choose(gnti_live *run, const uint8_t *only, bool alone, choice *c)
 {
@@ -112,11 +123,9 @@ static gnt_status choose(gnti_live *run, const uint8_t *only, bool alone, choice
         c->pending[m] = ready;
         c->num += ready;
     }
-    for (int32_t d = 0; d < run->num_devices; d++)
-        if (run->devices[d].present) {
-            c->capacity[c->num_devices] = (int64_t)run->specs[d].memory;
-            c->speeds[c->num_devices++] = run->devices[d].speed;
-        }
+    list_devices(run, false, c);
+    if (c->num_devices == 0)
+        list_devices(run, true, c);
 done:
     return st;
 }
@@ -191,18 +200,27 @@ done:
     return st;
 }
 
-static gnt_status group(const gnti_live *run, const choice *c, int32_t most, gnti_fused_group **groups,
+static gnt_status group(const gnti_live *run, choice *c, int32_t most, gnti_fused_group **groups,
                         int32_t *num)
 {
-    const gnti_grouping g = { .spec = run->spec,
-                              .epochs = c->epochs,
-                              .pending = c->pending,
-                              .speeds = c->speeds,
-                              .capacity = c->capacity,
-                              .num_devices = c->num_devices,
-                              .max_members = most };
+    gnt_status st;
+    gnti_grouping g = { .spec = run->spec,
+                        .epochs = c->epochs,
+                        .pending = c->pending,
+                        .speeds = c->speeds,
+                        .capacity = c->capacity,
+                        .num_devices = c->num_devices,
+                        .max_members = most };
 
-    return c->num > 0 ? gnti_fused_groups_form(&g, run->data, groups, num) : GNT_OK;
+    if (c->num == 0)
+        return GNT_OK;
+    st = gnti_fused_groups_form(&g, run->data, groups, num);
+    if (st == GNT_ERR_NOMEM && c->num_devices < run->num_devices) {
+        list_devices(run, true, c);
+        g.num_devices = c->num_devices;
+        st = gnti_fused_groups_form(&g, run->data, groups, num);
+    }
+    return st;
 }
 
 gnt_status gnti_live_add_task(gnti_live *run, const gnti_fused_group *g, gnti_live_task **out)
@@ -217,7 +235,7 @@ done:
 }
 
 /* Groups of those chosen; each becomes a task. */
-static gnt_status form(gnti_live *run, const choice *c, int32_t most)
+static gnt_status form(gnti_live *run, choice *c, int32_t most)
 {
     gnt_status st = GNT_OK;
     gnti_fused_group *groups = NULL;

@@ -168,6 +168,15 @@ done:
     return st;
 }
 
+/* A trainer for an order that is void: nobody will want it. Under the lock, which is given up meanwhile. */
+static void forget_next(gnti_live_task *t)
+{
+    pthread_mutex_unlock(&t->run->lock);
+    end_preparing(t);
+    gnt_trainer_free(&t->next);
+    pthread_mutex_lock(&t->run->lock);
+}
+
 /* Its device is gone: all that was there is; under the lock, which is given up meanwhile. */
 static void let_go(gnti_live_task *t)
 {
@@ -240,6 +249,8 @@ static void *work(void *user)
             let_go(t);
         else if (t->order.pending && (!t->preparing || t->prepared))
             st = carry_out(t);
+        else if (t->prepared)
+            forget_next(t);
         else if (t->trainer != NULL)
             st = train(t);
         else

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# label: medium
+# An ensemble on the stand-in's CUDA devices, alone and mixed with the processor, and after the loss of one: the same bits
+# on one kind of device.
+. "$(dirname "$0")/support.sh"
+
+plugin=$GNT_BINARY_DIR/lib/hostcuda/libgnntrain-cuda.so
+[ -e "$plugin" ] || { echo "no stand-in in this build"; exit 77; }
+export GNNTRAIN_PLUGIN_DIR=${plugin%/*} HOSTCUDA_DEVICES=64M,64M
+
+run 0 generate csbm --nodes 80 --seed 3 -o graph.h5 -q
+cat >spec.yaml <<'YAML'
+train: { epochs: 8, dropout: 0.5 }
+seed: 1
+count: 2
+vary:
+  - { key: model, values: ["gcn:8, gcn", "sage:4, sage"] }
+YAML
+train() { run 0 ensemble train spec.yaml graph.h5 --deterministic bitwise --checkpoint-every 2 -q "$@"; }
+ended() { [ "$(grep -c '"event":"ended"' "$1/journal.jsonl")" -eq 4 ] || fail "$1: not every member ended once"; }
+same() {
+    local member
+    for member in m00 m01 m02 m03; do
+        cmp "one/members/$member/logits.npy" "$1/members/$member/logits.npy" || fail "$1: $member differs"
+    done
+    ended "$1"
+}
+
+train --devices cuda:0 --run one
+train --devices cuda:0-1 --run cuda
+same cuda
+train --devices 'cuda:1;cpu:threads=1' --run mixed
+ended mixed
+for at in 40 90; do
+    HOSTCUDA_FAIL=lost:1:$at train --devices cuda:0-1 --run "lost-$at"
+    same "lost-$at"
+    grep -F '"event":"device-lost","device":1' "lost-$at/journal.jsonl" >/dev/null || fail "device 1 was not lost ($at)"
+done
