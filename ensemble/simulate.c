@@ -172,8 +172,8 @@ static gnt_status run(gnti_simulated *s)
         s->fruitless++;
         GNT_CHECK(s->fruitless < MAX_FRUITLESS + MAX_FRUITLESS_OF_DEVICE * (int64_t)s->world->num_devices,
                   GNT_ERR_LIMIT,
-                  "no epoch was finished in the newest %lld moments, up to %g simulated seconds: devices and "
-                  "tasks fail faster than epochs end",
+                  "no epoch was finished in the newest %lld moments, up to %g simulated seconds: failures or "
+                  "rounds come faster than epochs end",
                   (long long)s->fruitless, s->now);
         next = gnti_moments_peek(&s->moments);
         if (next == NULL || next->time > s->now)
@@ -183,14 +183,12 @@ done:
     return st;
 }
 
-gnt_status gnti_simulate(const gnti_simulation *in, gnti_json **out)
+gnt_status gnti_simulate_world(const gnti_simulation *in, gnti_world *w, gnti_json **out)
 {
     gnt_status st = GNT_OK;
-    gnti_world *w = NULL;
     gnti_simulated s = { 0 };
     gnti_json *facts = NULL;
 
-    GNT_TRY(gnti_world_read(in->inventory, in->trace, in->seed, &w));
     w->settings.policy = in->policy >= 0 ? in->policy : w->settings.policy;
     w->settings.moves = in->moves >= 0 ? in->moves : w->settings.moves;
     GNT_TRY(prepare(in, w, &s));
@@ -206,6 +204,17 @@ gnt_status gnti_simulate(const gnti_simulation *in, gnti_json **out)
 done:
     gnti_json_free(&facts);
     put_away(&s);
+    return st;
+}
+
+gnt_status gnti_simulate(const gnti_simulation *in, gnti_json **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_world *w = NULL;
+
+    GNT_TRY(gnti_world_read(in->inventory, in->trace, in->seed, &w));
+    GNT_TRY(gnti_simulate_world(in, w, out));
+done:
     gnti_world_free(&w);
     return st;
 }

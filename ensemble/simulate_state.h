@@ -97,6 +97,9 @@ typedef struct gnti_simulated {
     double lost_epochs;
 } gnti_simulated;
 
+/* As gnti_simulate, of a world that was read; its settings are overruled. */
+gnt_status gnti_simulate_world(const gnti_simulation *in, gnti_world *w, gnti_json **out);
+
 /* An event goes to the manager and into the log; invariants after it where asked for. */
 gnt_status gnti_simulated_send(gnti_simulated *s, gnti_event e);
 gnt_status gnti_simulated_log_event(gnti_simulated *s, const gnti_event *e);

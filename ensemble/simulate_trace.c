@@ -14,7 +14,8 @@
 #include <string.h>
 
 enum { MAX_TASKS = 1 << 20 };
-#define LONG_TIME 1e12
+#define LONG_TIME  1e12
+#define MAX_EPOCHS 1e8 /* of all tasks: a minute or two of simulation */
 
 #define ROW(kind, name, member, ...) GNT_OPTION_##kind(name, gnti_world_row, member, __VA_ARGS__)
 static const gnt_option row_table[] = {
@@ -153,7 +154,12 @@ static gnt_status expand(const gnti_yaml_node *map, gnti_world *w, int32_t r)
         t->seconds = draw_between(w, GNTI_WORLD_SECONDS, j, seconds);
         t->last_epoch = ceil(t->epochs * draw_between(w, GNTI_WORLD_ENDS, j, ends));
         t->last_epoch = t->last_epoch > 1.0 ? t->last_epoch : 1.0;
+        w->num_epochs += t->epochs;
     }
+    if (w->num_epochs > MAX_EPOCHS)
+        GNT_TRY(gnti_yaml_fail(map, GNT_ERR_LIMIT,
+                               "%g epochs are to be trained up to here, at most %g are simulated",
+                               w->num_epochs, MAX_EPOCHS));
 done:
     return st;
 }

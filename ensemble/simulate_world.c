@@ -10,24 +10,34 @@
 #define GIB   1073741824.0
 #define ROUGH 0.5 /* standard deviation of the logarithm of what is told roughly */
 
-gnt_status gnti_world_read(const char *inventory, const char *trace, uint64_t seed, gnti_world **out)
+gnt_status gnti_world_make(const gnti_yaml *inventory, const gnti_yaml *trace, uint64_t seed,
+                           gnti_world **out)
 {
     gnt_status st = GNT_OK;
-    gnti_yaml *devices = NULL, *tasks = NULL;
     gnti_world *w = NULL;
 
     GNT_TRY(gnti_calloc_bytes((void **)&w, sizeof *w));
     w->seed = seed;
-    GNT_TRY(gnti_yaml_read(inventory, &devices));
-    GNT_TRY(gnti_world_inventory_read(gnti_yaml_root(devices), w));
-    GNT_TRY(gnti_yaml_read(trace, &tasks));
-    GNT_TRY(gnti_world_trace_read(gnti_yaml_root(tasks), w));
+    GNT_TRY(gnti_world_inventory_read(gnti_yaml_root(inventory), w));
+    GNT_TRY(gnti_world_trace_read(gnti_yaml_root(trace), w));
     *out = w;
     w = NULL; /* handed over */
 done:
+    gnti_world_free(&w);
+    return st;
+}
+
+gnt_status gnti_world_read(const char *inventory, const char *trace, uint64_t seed, gnti_world **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_yaml *devices = NULL, *tasks = NULL;
+
+    GNT_TRY(gnti_yaml_read(inventory, &devices));
+    GNT_TRY(gnti_yaml_read(trace, &tasks));
+    GNT_TRY(gnti_world_make(devices, tasks, seed, out));
+done:
     gnti_yaml_free(&devices);
     gnti_yaml_free(&tasks);
-    gnti_world_free(&w);
     return st;
 }
 

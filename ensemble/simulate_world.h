@@ -77,11 +77,14 @@ typedef struct gnti_world {
     gnti_happening *happenings;
     int32_t num_types, num_devices, num_rows, num_tasks, num_happenings;
     int64_t tasks_capacity;
+    double num_epochs; /* of all tasks */
     uint64_t seed;
 } gnti_world;
 
 /* Both files; ERR_FORMAT names file, line and key. */
 gnt_status gnti_world_read(const char *inventory, const char *trace, uint64_t seed, gnti_world **out);
+gnt_status gnti_world_make(const gnti_yaml *inventory, const gnti_yaml *trace, uint64_t seed,
+                           gnti_world **out);
 void gnti_world_free(gnti_world **w);
 
 /* "fast-0", "wide-3". */

@@ -87,7 +87,10 @@ static void test_no_progress(void **state)
     (void)state;
     s.check = false;
     gnt_assert_status(gnt_simulate_texts(inventory, trace, s, &facts), GNT_ERR_LIMIT);
-    gnt_assert_error_has("fail faster", "epoch");
+    gnt_assert_error_has("faster than epochs end", "simulated seconds");
+    gnt_assert_status(gnt_simulate_texts(TYPES, "tasks:\n  - { name: t, epochs: 1e9 }\n", s, &facts),
+                      GNT_ERR_LIMIT);
+    gnt_assert_error_has("1e+09 epochs", "line 2");
 }
 
 static void test_examples(void **state)
