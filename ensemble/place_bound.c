@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no schedule beats: a lower bound of the makespan.
  *
- * Give a second on type t any price y_t > 0. Task j pays at least e_j min_t y_t s_jt (an epoch takes s_jt
- * seconds on type t, and a gang is never more efficient than its devices alone), and C seconds of all
- * devices are worth C sum_d y_t(d), so
- *   C >= sum_j e_j min_t (y_t s_jt) / sum_d y_t(d)
+ * Give a second on type t any price y_t > 0. Task j, which keeps a share u_j of a device busy, pays at least
+ * e_j u_j min_t y_t s_jt (an epoch takes s_jt seconds on type t, and a gang is never more efficient than its
+ * devices alone), and C seconds of all devices are worth C sum_d y_t(d), so
+ *   C >= sum_j e_j u_j min_t (y_t s_jt) / sum_d y_t(d)
  * for each price; related devices meet it with y_t = 1 / s_jt. Tried are the mean speeds of all tasks and
  * the speeds of single ones. The other bound is the longest task on the fastest devices that it may have.
  */
@@ -36,7 +36,7 @@ static double work_bound(const bound_run *b)
             if (b->count[t] > 0 && isfinite(in->tasks[j].seconds[t]))
                 least = fmin(least, b->price[t] * in->tasks[j].seconds[t]);
         if (isfinite(least))
-            work += in->tasks[j].epochs_left * least;
+            work += in->tasks[j].epochs_left * least * (in->tasks[j].use > 0.0 ? in->tasks[j].use : 1.0);
     }
     return value > 0.0 ? work / value : 0.0;
 }

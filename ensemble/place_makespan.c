@@ -58,6 +58,15 @@ static int32_t blame(const gnti_placing *s, double bound, bool *leaves)
     return num;
 }
 
+/* Whose ends the plan foretells as if they waited: nobody is to blame for those. */
+static bool has_guests(const gnti_placing *s)
+{
+    for (int32_t t = 0; t < s->in->num_tasks; t++)
+        if (gnti_placing_was_guest(s, t))
+            return true;
+    return false;
+}
+
 gnt_status gnti_place_makespan(gnti_placing *s)
 {
     gnt_status st = GNT_OK;
@@ -70,7 +79,7 @@ gnt_status gnti_place_makespan(gnti_placing *s)
     finish = gnti_placing_finish(s);
     GNT_TRY(gnti_placing_bound(s->in, &bound));
     bound *= 1.0 + s->gain;
-    if (isfinite(finish) && finish > bound && blame(s, bound, leaves) > 0) {
+    if (isfinite(finish) && finish > bound && !has_guests(s) && blame(s, bound, leaves) > 0) {
         GNT_TRY(gnti_placing_save(s, &saved));
         GNT_TRY(plan_once(s, leaves));
         if (gnti_placing_finish(s) > finish * (1.0 - s->gain))

@@ -23,7 +23,7 @@ gnt_status gnti_placing_push(gnti_placing *s, const double *cost, int32_t idle, 
         most[t] = -cost[t];
         if (s->width[t] > 0 && !s->in->tasks[t].foreground)
             item[num++] = t;
-        else if (s->width[t] == 0 && s->need[t] > 0)
+        else if (s->width[t] == 0 && s->need[t] > 0 && !gnti_placing_was_guest(s, t))
             waits[lining++] = t;
     }
     gnti_place_heapify(item, num, most);

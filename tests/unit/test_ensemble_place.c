@@ -223,6 +223,9 @@ static void test_lower_bound(void **state)
     assert_true(fabs(gnti_place_lower_bound(&c.in) - 3.0) < 1e-9); /* alone on the fastest */
     place_case_add(&c, speed, 12.0, 10.0);
     assert_true(fabs(gnti_place_lower_bound(&c.in) - 4.0) < 1e-9); /* 24 of work at speed 6 */
+    c.task[0].use = c.task[1].use = 0.5;                           /* both at once on the fastest */
+    assert_true(fabs(gnti_place_lower_bound(&c.in) - 3.0) < 1e-9);
+    c.task[0].use = 0.0;
     c.task[0].max_devices = 3;
     c.in.num_tasks = 1;
     assert_true(fabs(gnti_place_lower_bound(&c.in) - 2.0) < 1e-9);
