@@ -202,7 +202,7 @@ static gnt_status add_run(gnti_live *run, gnti_json *report, const gnti_manager_
     gnti_report_member *members = NULL;
     gnti_report_task *tasks = NULL;
     const char **devices = NULL, **notes = NULL;
-    double *speeds = NULL;
+    double *speeds = NULL, slowest = INFINITY;
     char *text = NULL, policy[32], method[32];
     const gnti_span *spans = NULL;
     gnti_report_run r = { .title = run->config->run, .data = run->data->path, .manager = facts };
@@ -214,9 +214,11 @@ static gnt_status add_run(gnti_live *run, gnti_json *report, const gnti_manager_
     for (int64_t i = 0; i < run->num_tasks; i++)
         tasks[i] = (gnti_report_task){ run->tasks[i]->id, run->tasks[i]->members_at_start,
                                        run->tasks[i]->num_at_start };
+    for (int32_t d = 0; d < run->num_devices; d++)
+        slowest = fmin(slowest, run->devices[d].speed);
     for (int32_t d = 0; d < run->num_devices; d++) {
         devices[d] = run->devices[d].name;
-        speeds[d] = run->devices[d].speed;
+        speeds[d] = run->devices[d].speed / slowest;
     }
     GNT_TRY(split_notes(run, &text, &notes, &r.num_notes));
     r.clock = run->is_virtual ? "virtual clock" : "wall clock";

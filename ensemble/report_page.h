@@ -37,7 +37,7 @@ typedef struct gnti_report_run {
     const gnti_report_member *members;
     int32_t num_members;
     const char *const *devices;  /* (num_devices) names, also of devices that were lost or came later */
-    const double *device_speeds; /* (num_devices) relative; NULL: unknown */
+    const double *device_speeds; /* (num_devices) 1: the slowest; NULL: unknown */
     int32_t num_devices;
     const gnti_report_task *tasks; /* all that a span names */
     int32_t num_tasks;
