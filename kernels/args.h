@@ -179,6 +179,9 @@ typedef struct gnt_norm_args {
     gnt_mat_view x, y, gamma, beta, mean, rstd;
     const gnt_mat_view *running_mean, *running_var; /* (1, M, width), updated when training, NULL: none */
     float momentum, eps;
+    const gnt_buffer *step; /* with momentum_hyper */
+    int32_t
+        momentum_hyper; /* each member's momentum, in the place of the other; 0: none. A member's 0 leaves running_* alone */
     gnt_mat_view dy, dx, dgamma, dbeta;
     bool accumulate_dx;
     const gnt_row_tree *row_tree;

@@ -242,6 +242,8 @@ static gnt_status check_norm_vectors(const gnt_stream *s, const gnt_norm_args *a
     if (a->running_mean != NULL) {
         GNT_TRY(gnti_view_fits(s, "norm", "running_mean", a->running_mean, row, GNTI_VIEW_EXACT));
         GNT_TRY(gnti_view_fits(s, "norm", "running_var", a->running_var, row, GNTI_VIEW_EXACT));
+        if (a->momentum_hyper != 0)
+            GNT_TRY(gnti_check_hyper(s, "norm", a->step, a->momentum_hyper, a->x.members));
     }
     if (a->gamma.buf != NULL)
         GNT_TRY(gnti_view_fits(s, "norm", "gamma", &a->gamma, row, GNTI_VIEW_ONE_MEMBER));

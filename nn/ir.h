@@ -139,7 +139,7 @@ typedef struct gnti_node {
     bool scaled; /* the source scale is already in the input */
     gnt_activation act;
     float act_alpha; /* of attention: the slope */
-    int32_t hyper;   /* of dropout */
+    int32_t hyper;   /* of dropout; of a batch norm the share of a batch in running statistics */
     uint32_t ordinal;
     int32_t reduce;       /* gnt_reduce_kind */
     int64_t first_column; /* of PAD */

@@ -45,6 +45,8 @@ static gnt_var record(gnt_tape *t, const char *name, gnt_norm_kind kind, gnt_var
     n->norm = kind;
     n->running_mean = count > 2 ? params[2].id : 0;
     n->running_var = count > 2 ? params[3].id : 0;
+    if (ir->training && count > 2)
+        n->hyper = gnti_tape_hyper(t, "norm-momentum", (double)GNTI_NORM_MOMENTUM).id;
     return (gnt_var){ y };
 }
 
@@ -173,6 +175,8 @@ gnt_status gnti_lower_norm(gnti_lowering *lo, const gnti_node *n)
         in->views[1] = gnti_lower_view(lo, n->running_var);
         in->a.norm.running_mean = &in->views[0];
         in->a.norm.running_var = &in->views[1];
+        in->a.norm.step = gnti_lower_step(lo);
+        in->a.norm.momentum_hyper = n->hyper;
     }
     if (gnti_lower_has_parts(lo) && n->norm == GNT_NORM_BATCH && in->a.norm.training)
         GNT_TRY(in_phases(lo, n, in));

@@ -85,7 +85,7 @@ typedef struct gnti_inputs {
 /* square: one row space for all layers (full batch and clusters), else a chain of bipartite blocks. */
 void gnti_record_inputs(gnt_tape *t, const gnt_model *model, bool square, bool sparse_x, gnti_inputs *out);
 
-/* A hyper that the trainer fills: "lr", "corr1", "corr2", "clip", "loss-norm", "decay.0" ... The same name answers the
+/* A hyper that the trainer fills: "lr", "corr1", "corr2", "clip", "loss-norm", "norm-momentum", "decay.0" ... The same name answers the
  * same id, whoever asks first; ids stay valid for the program. */
 gnt_hyper gnti_tape_hyper(gnt_tape *t, const char *name, double value);
 

@@ -48,6 +48,7 @@ static gnt_status set_still(const gnt_trainer *tr, gnti_rank *rank)
     for (int32_t m = 0; m < tr->num_members; m++) {
         GNT_TRY(gnti_program_set_hyper(rank->program, rank->lr, m, 0.0f));
         GNT_TRY(gnti_program_set_hyper(rank->program, rank->loss_norm, m, 0.0f));
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->norm_momentum, m, GNTI_NORM_MOMENTUM));
         for (int32_t l = 0; l <= gnt_model_num_layers(tr->model); l++)
             if (rank->dropout[l].id != 0)
                 GNT_TRY(gnti_program_set_hyper(rank->program, rank->dropout[l], m, 0.0f));

@@ -36,7 +36,7 @@ typedef struct gnti_rank {
     gnti_params *params;
     gnti_program *program;
     gnti_evaluator *evaluator;
-    gnt_hyper lr, corr1, corr2, clip, loss_norm, apart_gain; /* apart_gain: id 0 without */
+    gnt_hyper lr, corr1, corr2, clip, loss_norm, apart_gain, norm_momentum; /* apart_gain: id 0 without */
     double span;        /* of the newest epoch on the virtual clock, waits included; NaN: wall time */
     bool bound;         /* the program has its first batch */
     double *stats;      /* (M, 4) of one step, of the whole job */

@@ -21,6 +21,7 @@ static void find_hypers(const gnt_trainer *tr, gnti_rank *rank, gnt_tape *t)
     rank->corr1 = gnti_tape_hyper(t, "corr1", 1.0);
     rank->corr2 = gnti_tape_hyper(t, "corr2", 1.0);
     rank->loss_norm = gnti_tape_hyper(t, "loss-norm", 1.0);
+    rank->norm_momentum = gnti_tape_hyper(t, "norm-momentum", (double)GNTI_NORM_MOMENTUM);
     rank->apart_gain = tr->apart != NULL ? gnti_tape_hyper(t, "apart", 0.0) : (gnt_hyper){ 0 };
     rank->clip = c->clip > 0.0 ? gnti_tape_hyper(t, "clip", c->clip) : (gnt_hyper){ 0 };
     for (int32_t i = 0; i < tr->num_rules; i++) {
@@ -127,6 +128,8 @@ static gnt_status set_hypers(const gnt_trainer *tr, gnti_rank *rank, const gnti_
         GNT_TRY(
             gnti_program_set_hyper(rank->program, rank->loss_norm, m, (float)loss_norm(batch, m, columns)));
         rank->live[m] = gnti_trainer_trains(tr, m) && !rank->failed[m];
+        GNT_TRY(gnti_program_set_hyper(rank->program, rank->norm_momentum, m,
+                                       rank->live[m] ? GNTI_NORM_MOMENTUM : 0.0f));
     }
 done:
     return st;

@@ -77,13 +77,19 @@ static int64_t total_rows(const gnt_norm_args *a)
     return a->phase == GNT_NORM_WHOLE ? a->x.rows : a->total_rows;
 }
 
+static double momentum_of(const gnt_norm_args *a, int64_t m)
+{
+    return (double)(a->momentum_hyper != 0 ? gnti_step_hyper(a->step->head.host, a->momentum_hyper)[m]
+                                           : a->momentum);
+}
+
 static void update_running(const gnt_norm_args *a, int64_t m, int64_t c, double mean, double var)
 {
-    const double k = (double)a->momentum, n = (double)total_rows(a),
+    const double k = momentum_of(a, m), n = (double)total_rows(a),
                  unbiased = n > 1.0 ? var * n / (n - 1.0) : var;
     float *old_mean, *old_var;
 
-    if (a->running_mean == NULL)
+    if (a->running_mean == NULL || k == 0.0)
         return;
     old_mean = row_of(a->running_mean, 0, m) + c;
     old_var = row_of(a->running_var, 0, m) + c;

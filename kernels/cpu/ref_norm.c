@@ -36,10 +36,13 @@ static double rstd_at(const gnt_norm_args *a, int64_t r, int64_t m, int64_t c)
 static void update_running(const gnt_norm_args *a, int64_t m, int64_t c, double mean, double var,
                            int64_t count)
 {
-    const double k = (double)a->momentum, n = (double)count;
+    const double k = (double)(a->momentum_hyper != 0
+                                  ? gnti_step_hyper(a->step->head.host, a->momentum_hyper)[m]
+                                  : a->momentum),
+                 n = (double)count;
     const double unbiased = count > 1 ? var * n / (n - 1.0) : var;
 
-    if (a->running_mean == NULL || count == 0)
+    if (a->running_mean == NULL || count == 0 || k == 0.0)
         return;
     ref_set(a->running_mean, 0, m, c, (1.0 - k) * ref_get(a->running_mean, 0, m, c) + k * mean);
     ref_set(a->running_var, 0, m, c, (1.0 - k) * ref_get(a->running_var, 0, m, c) + k * unbiased);

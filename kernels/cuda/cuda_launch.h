@@ -164,6 +164,8 @@ typedef struct cuda_norm_args { /* gnt_norm_args; running_* data NULL: none */
     cuda_view x, y, gamma, beta, mean, rstd, running_mean, running_var;
     cuda_view dy, dx, dgamma, dbeta;
     float momentum, eps;
+    const void *step; /* with momentum_hyper */
+    int32_t momentum_hyper;
     gnt_norm_phase phase;
     double *sums; /* of the phases */
     int64_t total_rows;

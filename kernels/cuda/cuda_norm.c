@@ -22,6 +22,8 @@ static cuda_norm_args args_of(const gnt_norm_args *a)
                              .dbeta = cuda_view_of(&a->dbeta),
                              .momentum = a->momentum,
                              .eps = a->eps,
+                             .step = a->momentum_hyper != 0 ? cuda_address(a->step, 0) : NULL,
+                             .momentum_hyper = a->momentum_hyper,
                              .phase = a->phase,
                              .sums = cuda_address(a->sums, a->sums_offset),
                              .total_rows = a->total_rows };

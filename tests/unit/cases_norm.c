@@ -72,11 +72,17 @@ static void run_case(case_env *env, gnt_norm_kind kind, int64_t rows, int64_t wi
     int64_t chunks[MANY_CHUNKS + 1];
     const gnt_row_tree tree = (flags & 8) != 0 ? case_chunks(rows, MANY_CHUNKS, chunks)
                                                : (gnt_row_tree){ rows, (rows + 1023) / 1024, NULL };
+    const float momentum[2] = { 0.0f, 0.0f }; /* of member m: 0.03125 m, so member 0 keeps its statistics */
+    case_bytes step = case_step(env, mg.members, momentum, 2);
     norm_tensors t = make_tensors(env, kind, rows, width, mg);
 
     for (int side = 0; side < 2; side++) {
         gnt_norm_args a = make_args(&t, side, kind, training, affine, &tree);
 
+        if ((flags & 16) != 0) {
+            a.step = step.buf[side];
+            a.momentum_hyper = 1;
+        }
         gnt_assert_ok(gnti_norm(env->stream[side], &a));
         a.backward = true;
         a.accumulate_dx = (flags & 4) != 0;
@@ -110,4 +116,6 @@ void cases_norm(case_env *env)
     run_case(env, GNT_NORM_BATCH, 1500, 6, case_member_list[2], 7);
     run_case(env, GNT_NORM_BATCH, 700, 6, case_member_list[2], 7 | 8); /* 8: over the chunks of a partition */
     run_case(env, GNT_NORM_LAYER, 700, 6, case_member_list[2], 7 | 8);
+    for (int j = 0; j < CASE_NUM_MEMBERS; j++)
+        run_case(env, GNT_NORM_BATCH, 50, 7, case_member_list[j], 7 | 16); /* 16: a momentum of each member */
 }

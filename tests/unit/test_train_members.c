@@ -184,7 +184,7 @@ static void test_members_have_their_own_length(void **state)
 {
     member_case mc;
     gnt_trainer *all = NULL;
-    const shape plain = { .text = "gcn:8, gcn", .settings = "threads=1;deterministic=bitwise" };
+    const shape plain = { .text = "gcn:8:norm=batch, gcn", .settings = "threads=1;deterministic=bitwise" };
     static const int64_t epochs[] = { 9, 4, 6 };
 
     (void)state;
