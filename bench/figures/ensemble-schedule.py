@@ -3,7 +3,7 @@
 # Figure: utilisation and makespan of 24 unequal members on devices 4:2:1, and after the fastest is lost, simulated
 """The manager is told one second an epoch everywhere and learns from elapsed times; epochs have 5 % of noise, starts and moves cost
 time. The bound is that of the true seconds: no schedule of these members on what was present ends earlier. Each row is the worst of
-ten seeds, which draw the members anew. The twin with real training on virtual devices: ensemble-live."""
+ten seeds, which draw the members anew. Its twin with real training on the virtual clock is ensemble-live."""
 import statistics
 
 import figure
