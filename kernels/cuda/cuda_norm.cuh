@@ -21,6 +21,13 @@ DEVICE quad load_vector(const cuda_view &v, int m, int c, int n, float absent)
     return q;
 }
 
+/* The share of a batch in a member's running statistics. */
+DEVICE float momentum_of(const cuda_norm_args &a, int m)
+{
+    return a.momentum_hyper != 0 ? gnti_step_hyper((const gnti_step_head *)a.step, a.momentum_hyper)[m]
+                                 : a.momentum;
+}
+
 /* cuda_layer_kernels.cu; sums: (members, 2, width) of the tree. */
 cudaError_t launch_layer_forward(cudaStream_t stream, const cuda_norm_args *a);
 cudaError_t launch_layer_gradient(cudaStream_t stream, const cuda_norm_args *a, const gnt_row_tree *tree,

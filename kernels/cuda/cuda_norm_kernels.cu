@@ -52,10 +52,7 @@ static __global__ void rstd_kernel(cuda_norm_args a, const double *sums, int64_t
     if (j >= count)
         return;
     const tree_value at = value_at(j, 1, a.x.width);
-    const double var = sums[j] / (rows > 1.0 ? rows : 1.0);
-    const double k = (double)(a.momentum_hyper != 0
-                                  ? gnti_step_hyper((const gnti_step_head *)a.step, a.momentum_hyper)[at.m]
-                                  : a.momentum);
+    const double var = sums[j] / (rows > 1.0 ? rows : 1.0), k = (double)momentum_of(a, at.m);
 
     row_of(a.rstd, 0, at.m)[at.c] = (float)(1.0 / sqrt(var + (double)a.eps));
     if (a.running_mean.data == NULL || rows == 0.0 || k == 0.0)
