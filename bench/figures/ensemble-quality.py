@@ -21,11 +21,12 @@ def measure(f):
         gain = [a - b for a, b in zip(ours, member)]
         gains += gain
         f.row(f"{name}, accuracy", runs.mean(member), runs.mean(ours), min(gain), ">= 0", "%",
-              f"ratio: smallest gain of {len(gain)}, gains {runs.spread(gain)}, mean {runs.mean(gain):+.2f}", "count")
-        for key, title in (("nll", "NLL"), ("brier", "Brier")):
+              f"ratio: smallest gain of {len(gain)}, gains {runs.spread(gain)}, mean {runs.mean(gain):+.2f}; the best member "
+              f"on validation is the result in {sum(r['ensemble']['fell_back'] for r in told)}", "count")
+        for key, title, goal in (("nll", "NLL", "<= 1"), ("brier", "Brier", "")):
             row = [(r["member_mean"][key + "_after"], r["ensemble"][key]) for r in told]
             f.row(f"{name}, {title}", runs.mean(a for a, _ in row), runs.mean(b for _, b in row),
-                  max(b / a for a, b in row), "<= 1", "", "after temperature on both sides; ratio: the largest of five", "count")
+                  max(b / a for a, b in row), goal, "", "after temperature on both sides; ratio: the largest of five", "count")
         raw = [(r["member_mean"]["nll"], r["ensemble"]["before_temperature"]["nll"]) for r in told]
         f.row(f"{name}, NLL without temperature", runs.mean(a for a, _ in raw), runs.mean(b for _, b in raw),
               max(b / a for a, b in raw), "", "", "for comparison", "count")
