@@ -244,6 +244,8 @@ gnt_status gnti_live_task_uneven(gnti_live_task *t);
 gnt_status gnti_live_give_up(gnti_live_task *t);
 gnt_status gnti_live_note_failure(gnti_live *run, int32_t member, const char *text);
 gnt_status gnti_live_member_give_up(gnti_live *run, int32_t member, const char *why);
+/* For lack of a device, or of the member it builds on: a run that goes on tries it again, unless it has failed by itself before. */
+gnt_status gnti_live_member_set_aside(gnti_live *run, int32_t member, const char *why);
 gnt_status gnti_live_event(gnti_live *run, gnti_event e); /* with the time of now */
 
 /* ---- live_orders.c: under the lock ---- */

@@ -54,7 +54,8 @@ done:
     return st;
 }
 
-gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, const char *why)
+/* No more in this run. for_good: in no run that goes on either. */
+static gnt_status end_failed(gnti_live *run, int32_t m, const char *why, bool for_good)
 {
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
@@ -64,10 +65,21 @@ gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, const char *why)
     member->outcome = GNTI_LIVE_FAILED;
     member->how = "failed";
     member->epochs_trained = member->epoch;
-    GNT_TRY(note_member(run, "given-up", m, member->failure, member->epoch));
-    GNT_TRY(gnti_live_note(run, "member %s is given up: %s", run->spec->members[m].name, member->failure));
+    GNT_TRY(note_member(run, for_good ? "given-up" : "set-aside", m, member->failure, member->epoch));
+    GNT_TRY(gnti_live_note(run, "member %s is %s: %s", run->spec->members[m].name,
+                           for_good ? "given up" : "set aside", member->failure));
 done:
     return st;
+}
+
+gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, const char *why)
+{
+    return end_failed(run, m, why, true);
+}
+
+gnt_status gnti_live_member_set_aside(gnti_live *run, int32_t m, const char *why)
+{
+    return end_failed(run, m, why, run->members[m].failure[0] != '\0');
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------------------------------------- */
@@ -80,7 +92,7 @@ gnt_status gnti_live_give_up(gnti_live_task *t)
     for (int32_t i = 0; i < t->num_members; i++)
         if (!t->done[i])
             GNT_TRY(
-                gnti_live_member_give_up(t->run, t->members[i], "no device that is left has room for it"));
+                gnti_live_member_set_aside(t->run, t->members[i], "no device that is left has room for it"));
     GNT_TRY(gnti_live_arrive(t->run, NULL, 0)); /* those that build on them have failed too */
 done:
     return st;

@@ -118,7 +118,7 @@ static int32_t find_member(const gnti_live *run, const char *name)
     return -1;
 }
 
-/* Ends and final failures. "retried" (a run that is told to try again) is not among the events: a failed member stays failed. */
+/* Ends and final failures; a member that was only set aside is pending again. */
 static gnt_status replay_line(gnti_live *run, const gnti_json *line, bool *combined)
 {
     gnt_status st = GNT_OK;

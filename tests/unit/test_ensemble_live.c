@@ -176,7 +176,12 @@ static void last_device_is_lost(void **state)
                                       .devices = "cpu:clock=virtual,lost=5" },
                              NULL),
                       GNT_ERR_STATE);
-    assert_int_equal(count_events(run, "given-up", NULL), NUM_MEMBERS);
+    assert_int_equal(count_events(run, "set-aside", NULL), NUM_MEMBERS);
+    /* with a device they go on */
+    gnt_assert_ok(
+        run_it(&(call){ .spec = "device-wait: 0\n" SPEC, .run = run, .devices = "cpu:clock=virtual" }, NULL));
+    assert_same_members(reference(), run);
+    assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------------------------------ */
