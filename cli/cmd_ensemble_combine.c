@@ -46,7 +46,8 @@ const cli_verb cmd_ensemble_combine = {
                "gnntrain predict "
                "--what probabilities writes them (npy, h5, csv), or another tool: rows are joined by id. The "
                "result is never "
-               "worse on validation than the best member: where it would be, that member is the result.",
+               "worse on validation than the best member: where it would be, as many of the best members are "
+               "averaged as are not.",
     .examples = { "gnntrain ensemble combine cora.h5 cora-ensemble --how greedy -o combined.csv",
                   "gnntrain ensemble combine cora.h5 gcn.csv gat.npy sage-run --report combined.html" },
     .min_arguments = 2,

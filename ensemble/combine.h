@@ -5,7 +5,7 @@
  *   vote      share of members that choose a class  weighted mean of probabilities by validation quality
  *   greedy    selection with replacement (Caruana et al., ICML 2004) on validation rows
  * Temperature comes after combining and is fitted on validation rows only (Guo et al., ICML 2017). The result is never worse on
- * validation than the best member: where it is, the best member is taken and the report says so. Test labels are read by the report
+ * validation than the best member: where it is, the mean of the best members is taken, at worst of one, and the report says so. Test labels are read by the report
  * alone, after all is chosen.
  */
 #ifndef GNTI_ENSEMBLE_COMBINE_H
@@ -61,7 +61,7 @@ typedef struct gnti_combined {
     char **why;                             /* (num) a sentence, NULL where the weight is not 0 */
     gnti_combine how;                       /* what makes the result of the weights: MEAN when fell_back */
     double temperature;                     /* 1: none */
-    bool fell_back;                         /* the best member is the result */
+    bool fell_back;                         /* the mean of the best members is the result, at worst of one */
     int32_t best_member;                    /* on validation */
     gnti_metric metric;                     /* resolved */
     double valid_metric, best_valid_metric; /* of the combination before a fallback; of the best member */

@@ -22,7 +22,7 @@ def measure(f):
         gains += gain
         f.row(f"{name}, accuracy", runs.mean(member), runs.mean(ours), min(gain), ">= 0", "%",
               f"ratio: smallest gain of {len(gain)}, gains {runs.spread(gain)}, mean {runs.mean(gain):+.2f}; the best member "
-              f"on validation is the result in {sum(r['ensemble']['fell_back'] for r in told)}", "count")
+              f"on validation is better than the mean of all in {sum(r['ensemble']['fell_back'] for r in told)}", "count")
         for key, title, goal in (("nll", "NLL", "<= 1"), ("brier", "Brier", "")):
             row = [(r["member_mean"][key + "_after"], r["ensemble"][key]) for r in told]
             f.row(f"{name}, {title}", runs.mean(a for a, _ in row), runs.mean(b for _, b in row),

@@ -217,12 +217,25 @@ static void falls_back_to_the_best_member(void **state)
     votes_case_free(&c);
 }
 
+/* How many of the best are averaged: all alike, the best among them. */
+static int32_t count_averaged(const votes_case *c, const gnti_combined *made)
+{
+    int32_t num = 0;
+
+    for (int32_t m = 0; m < c->num; m++)
+        num += made->weight[m] > 0.0;
+    for (int32_t m = 0; m < c->num; m++)
+        assert_true(made->weight[m] <= 0.0 || fabs(made->weight[m] * num - 1.0) < 1e-12);
+    assert_true(made->weight[made->best_member] > 0.0);
+    return num;
+}
+
 /* Whatever the draw, no combination is written that validation ranks below the best member. */
 static void never_worse_than_the_best_member(void **state)
 {
     (void)state;
     const double skill[] = { 0.4, 0.9, 0.2, 0.7 };
-    int fell_back = 0;
+    int fell_back = 0, several = 0;
 
     for (uint64_t seed = 1; seed <= 24; seed++) {
         votes_case c;
@@ -236,11 +249,13 @@ static void never_worse_than_the_best_member(void **state)
         gnt_assert_ok(gnti_combine_facts(c.votes, c.num, c.data, &c.config, &made, facts));
         assert_true(fact(facts, "ensemble", "valid_metric") >= made.best_valid_metric);
         fell_back += made.fell_back;
+        several += made.fell_back && count_averaged(&c, &made) > 1;
         gnti_json_free(&facts);
         gnti_combined_free(&made, c.num);
         votes_case_free(&c);
     }
     assert_true(fell_back > 0 && fell_back < 24);
+    assert_true(several > 0 && several < fell_back);
 }
 
 static void turn_test_labels(votes_case *c, int64_t first_test)
