@@ -234,7 +234,7 @@ static int32_t count_averaged(const votes_case *c, const gnti_combined *made)
 static void never_worse_than_the_best_member(void **state)
 {
     (void)state;
-    const double skill[] = { 0.4, 0.9, 0.2, 0.7 };
+    const double apart[] = { 0.4, 0.9, 0.2, 0.7 }, alike[] = { 0.9, 1.0, 0.1, 1.0 };
     int fell_back = 0, several = 0;
 
     for (uint64_t seed = 1; seed <= 24; seed++) {
@@ -242,7 +242,8 @@ static void never_worse_than_the_best_member(void **state)
         gnti_combined made = { 0 };
         gnti_json *facts = NULL;
 
-        votes_case_make(&c, seed % 3 == 0 ? GNT_LABELS_MULTI : GNT_LABELS_CLASS, 300, 3, 60, skill, 4, seed);
+        votes_case_make(&c, seed % 3 == 0 ? GNT_LABELS_MULTI : GNT_LABELS_CLASS, 300, 3, 60,
+                        seed % 2 == 0 ? apart : alike, 4, seed);
         c.config.how = (gnti_combine)(seed % 5);
         gnt_assert_ok(gnti_combine_members(c.votes, c.num, c.data, &c.config, &made));
         gnt_assert_ok(gnti_json_create_object(&facts));
@@ -255,7 +256,7 @@ static void never_worse_than_the_best_member(void **state)
         votes_case_free(&c);
     }
     assert_true(fell_back > 0 && fell_back < 24);
-    assert_true(several > 0 && several < fell_back);
+    assert_true(several > 0);
 }
 
 static void turn_test_labels(votes_case *c, int64_t first_test)
