@@ -43,6 +43,7 @@ typedef struct gnti_live_member {
     double seconds;                     /* of training */
     const char *how;                    /* "ended", "stopped early", "failed": for people */
     char failure[GNTI_LIVE_TEXT_BYTES]; /* the newest, "": none */
+    gnt_status status;                  /* of it */
 } gnti_live_member;
 
 /* Members of equal view share a dataset; made when the first task needs it. */
@@ -242,10 +243,10 @@ gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const cha
 /* Its members stand at different epochs: they come back as groups of equal ones. */
 gnt_status gnti_live_task_uneven(gnti_live_task *t);
 gnt_status gnti_live_give_up(gnti_live_task *t);
-gnt_status gnti_live_note_failure(gnti_live *run, int32_t member, const char *text);
-gnt_status gnti_live_member_give_up(gnti_live *run, int32_t member, const char *why);
-/* For lack of a device, or of the member it builds on: a run that goes on tries it again, unless it has failed by itself before. */
-gnt_status gnti_live_member_set_aside(gnti_live *run, int32_t member, const char *why);
+gnt_status gnti_live_note_failure(gnti_live *run, int32_t member, gnt_status status, const char *text);
+/* No more in this run; status, why: where it has not failed itself. What its loss or gradient is to blame for is given up for good,
+ * all else set aside: a run that goes on tries it again. */
+gnt_status gnti_live_member_give_up(gnti_live *run, int32_t member, gnt_status status, const char *why);
 gnt_status gnti_live_event(gnti_live *run, gnti_event e); /* with the time of now */
 
 /* ---- live_orders.c: under the lock ---- */

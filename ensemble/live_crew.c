@@ -21,6 +21,7 @@ static gnt_status make_room(const gnti_live *run, gnti_live_round *r)
     GNT_TRY(gnti_calloc_array(&r->fate, members + 1));
     GNT_TRY(gnti_calloc_array(&r->epoch, members + 1));
     GNT_TRY(gnti_calloc_array(&r->seconds, members + 1));
+    GNT_TRY(gnti_calloc_array(&r->status, members + 1));
     GNT_TRY(gnti_calloc_array(&r->failure, members * GNTI_LIVE_TEXT_BYTES + 1));
     GNT_TRY(gnti_calloc_array(&r->begin, r->num_groups + 1));
     GNT_TRY(gnti_calloc_array(&r->end, r->num_groups + 1));
@@ -33,20 +34,20 @@ void gnti_live_round_clear(gnti_live_round *r)
     gnti_free(r->fate);
     gnti_free(r->epoch);
     gnti_free(r->seconds);
+    gnti_free(r->status);
     gnti_free(r->failure);
     gnti_free(r->begin);
     gnti_free(r->end);
 }
 
-static void note_fate(gnti_live_round *r, int32_t m, gnti_live_fate fate, const char *text)
+static void note_failure(gnti_live_round *r, int32_t m, gnt_status status, const char *text)
 {
     char *to = r->failure + (int64_t)m * GNTI_LIVE_TEXT_BYTES;
 
-    r->fate[m] = fate;
-    if (text != NULL) {
-        memset(to, 0, GNTI_LIVE_TEXT_BYTES);
-        memcpy(to, text, strnlen(text, GNTI_LIVE_TEXT_BYTES - 1));
-    }
+    r->fate[m] = GNTI_LIVE_FATE_FAILED;
+    r->status[m] = -(int32_t)status;
+    memset(to, 0, GNTI_LIVE_TEXT_BYTES);
+    memcpy(to, text, strnlen(text, GNTI_LIVE_TEXT_BYTES - 1));
 }
 
 /* ---- a group ---------------------------------------------------------------------------------------------------------------- */
@@ -94,7 +95,7 @@ static gnt_status train(gnti_live_task *t, gnti_live_round *r, gnti_error_record
         if (st == GNT_OK)
             st = gnti_live_task_follow(t, &report);
         for (int32_t i = 0; i < report.num_failed; i++)
-            note_fate(r, report.failed[i], GNTI_LIVE_FATE_FAILED, run->members[report.failed[i]].failure);
+            note_failure(r, report.failed[i], GNT_ERR_NUMERIC, run->members[report.failed[i]].failure);
         if (st == GNT_OK)
             st = agree(run, &stop);
         gnti_live_task_seen(t);
@@ -131,10 +132,9 @@ static gnt_status run_group(gnti_live *run, gnti_live_round *r, int32_t group)
         const gnti_live_member *member = &run->members[m];
 
         if (member->outcome == GNTI_LIVE_ENDED)
-            note_fate(r, m, strcmp(member->how, "ended") == 0 ? GNTI_LIVE_FATE_ENDED : GNTI_LIVE_FATE_EARLY,
-                      NULL);
+            r->fate[m] = strcmp(member->how, "ended") == 0 ? GNTI_LIVE_FATE_ENDED : GNTI_LIVE_FATE_EARLY;
         else if (failed.code != GNT_OK && r->fate[m] == GNTI_LIVE_FATE_LEFT)
-            note_fate(r, m, GNTI_LIVE_FATE_FAILED, failed.text);
+            note_failure(r, m, failed.code, failed.text);
         r->epoch[m] = member->epoch;
         r->seconds[m] = member->seconds - before[m];
     }
@@ -226,12 +226,12 @@ gnt_status gnti_live_settle(gnti_live *run, const gnti_live_round *r, int32_t m)
         return note_end(run, r, m);
     if (r->fate[m] != GNTI_LIVE_FATE_FAILED)
         return GNT_OK;
-    GNT_TRY(gnti_live_note_failure(run, m, text));
+    GNT_TRY(gnti_live_note_failure(run, m, (gnt_status)-r->status[m], text));
     if (member->alone)
         run->tries[m]++;
     member->alone = true;
     if (run->tries[m] > run->spec->retries)
-        GNT_TRY(gnti_live_member_give_up(run, m, text));
+        GNT_TRY(gnti_live_member_give_up(run, m, member->status, text));
 done:
     return st;
 }

@@ -31,6 +31,7 @@ static gnt_status note_member(gnti_live *run, const char *event, int32_t m, cons
 
     GNT_TRY(gnti_json_create_object(&o));
     GNT_TRY(gnti_json_set_text(o, "member", run->spec->members[m].name));
+    GNT_TRY(gnti_json_set_text(o, "status", gnt_status_name(run->members[m].status)));
     GNT_TRY(gnti_json_set_text(o, "message", text));
     GNT_TRY(gnti_json_set_int(o, "epochs", epoch));
     GNT_TRY(gnti_json_set_number(o, "seconds", run->members[m].seconds));
@@ -40,11 +41,12 @@ done:
     return st;
 }
 
-gnt_status gnti_live_note_failure(gnti_live *run, int32_t m, const char *text)
+gnt_status gnti_live_note_failure(gnti_live *run, int32_t m, gnt_status status, const char *text)
 {
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
 
+    member->status = status;
     if (text != member->failure)
         snprintf(member->failure, sizeof member->failure, "%s", text);
     GNT_TRY(note_member(run, "failed", m, member->failure, member->epoch));
@@ -54,14 +56,17 @@ done:
     return st;
 }
 
-/* No more in this run. for_good: in no run that goes on either. */
-static gnt_status end_failed(gnti_live *run, int32_t m, const char *why, bool for_good)
+gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, gnt_status status, const char *why)
 {
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
+    bool for_good;
 
-    if (member->failure[0] == '\0')
+    if (member->failure[0] == '\0') {
+        member->status = status;
         snprintf(member->failure, sizeof member->failure, "%s", why);
+    }
+    for_good = member->status == GNT_ERR_NUMERIC;
     member->outcome = GNTI_LIVE_FAILED;
     member->how = "failed";
     member->epochs_trained = member->epoch;
@@ -70,16 +75,6 @@ static gnt_status end_failed(gnti_live *run, int32_t m, const char *why, bool fo
                            for_good ? "given up" : "set aside", member->failure));
 done:
     return st;
-}
-
-gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, const char *why)
-{
-    return end_failed(run, m, why, true);
-}
-
-gnt_status gnti_live_member_set_aside(gnti_live *run, int32_t m, const char *why)
-{
-    return end_failed(run, m, why, run->members[m].failure[0] != '\0');
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------------------------------------- */
@@ -91,8 +86,8 @@ gnt_status gnti_live_give_up(gnti_live_task *t)
     gnti_live_dissolve(t);
     for (int32_t i = 0; i < t->num_members; i++)
         if (!t->done[i])
-            GNT_TRY(
-                gnti_live_member_set_aside(t->run, t->members[i], "no device that is left has room for it"));
+            GNT_TRY(gnti_live_member_give_up(t->run, t->members[i], GNT_ERR_DEVICE_LOST,
+                                             "no device that is left has room for it"));
     GNT_TRY(gnti_live_arrive(t->run, NULL, 0)); /* those that build on them have failed too */
 done:
     return st;
@@ -221,7 +216,7 @@ gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const cha
         return lose_devices(t, text);
     for (int32_t i = 0; i < t->num_members; i++)
         if (!t->done[i])
-            GNT_TRY(gnti_live_note_failure(run, t->members[i], text));
+            GNT_TRY(gnti_live_note_failure(run, t->members[i], status, text));
     if (live > 1)
         return regroup(t, (live + 1) / 2);
     for (int32_t i = 0; i < t->num_members; i++)
@@ -246,7 +241,7 @@ static gnt_status part_with(gnti_live_task *t, const gnti_live_report *report)
     for (int32_t i = 0; i < report->num_failed; i++) {
         gnti_live_member *member = &run->members[report->failed[i]];
 
-        GNT_TRY(gnti_live_note_failure(run, report->failed[i], member->failure));
+        GNT_TRY(gnti_live_note_failure(run, report->failed[i], GNT_ERR_NUMERIC, member->failure));
         member->alone = true;
         member->in_task = false;
     }

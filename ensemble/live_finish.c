@@ -91,6 +91,20 @@ static void close_votes(votes *v)
     gnti_free(v->prior);
 }
 
+/* The ensemble failed as its first member did. */
+static gnt_status fail_of(const gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t m = 0; m < run->spec->num_members; m++)
+        if (run->members[m].outcome == GNTI_LIVE_FAILED)
+            GNT_FAIL(run->members[m].status, "no member of '%s' is left to combine; %s: %s", run->config->run,
+                     run->spec->members[m].name, run->members[m].failure);
+    GNT_FAIL(GNT_ERR_INTERNAL, "no member of '%s' is left to combine, but none failed", run->config->run);
+done:
+    return st;
+}
+
 static gnt_status open_votes(const gnti_live *run, votes *v)
 {
     gnt_status st = GNT_OK;
@@ -112,7 +126,8 @@ static gnt_status open_votes(const gnti_live *run, votes *v)
         gnti_free(path);
         path = NULL;
     }
-    GNT_CHECK(v->num > 0, GNT_ERR_STATE, "no member is left to combine: see '%s/log.txt'", run->config->run);
+    if (v->num == 0)
+        GNT_TRY(fail_of(run));
 done:
     gnti_free(path);
     return st;

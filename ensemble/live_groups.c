@@ -60,7 +60,8 @@ static gnt_status may_begin(gnti_live *run, int32_t m, bool *out)
 
     *out = before < 0 || run->members[before].outcome == GNTI_LIVE_ENDED;
     if (before >= 0 && run->members[before].outcome == GNTI_LIVE_FAILED)
-        GNT_TRY(gnti_live_member_set_aside(run, m, "the member that it builds on has failed"));
+        GNT_TRY(gnti_live_member_give_up(run, m, run->members[before].status,
+                                         "the member that it builds on has failed"));
 done:
     return st;
 }

@@ -118,7 +118,22 @@ static int32_t find_member(const gnti_live *run, const char *name)
     return -1;
 }
 
-/* Ends and final failures; a member that was only set aside is pending again. */
+/* How a member failed; of lines without it: as its loss or gradient does. */
+static gnt_status read_status(const gnti_json *line)
+{
+    const char *name = NULL;
+
+    if (gnti_json_find(line, "status") == NULL || gnti_json_get_text(line, "status", &name) != GNT_OK)
+        return GNT_ERR_NUMERIC;
+#define NAMED(status, value, text)                                                                           \
+    if (strcmp(name, #status) == 0)                                                                          \
+        return GNT_##status;
+    GNT_STATUS_MAP(NAMED)
+#undef NAMED
+    return GNT_ERR_NUMERIC;
+}
+
+/* Ends and failures that were given up or set aside. */
 static gnt_status replay_line(gnti_live *run, const gnti_json *line, bool *combined)
 {
     gnt_status st = GNT_OK;
@@ -127,7 +142,7 @@ static gnt_status replay_line(gnti_live *run, const gnti_json *line, bool *combi
 
     GNT_TRY(gnti_json_get_text(line, "event", &event));
     *combined = *combined || strcmp(event, "combined") == 0;
-    if (strcmp(event, "ended") != 0 && strcmp(event, "given-up") != 0)
+    if (strcmp(event, "ended") != 0 && strcmp(event, "given-up") != 0 && strcmp(event, "set-aside") != 0)
         return GNT_OK;
     GNT_TRY(gnti_json_get_text(line, "member", &name));
     m = find_member(run, name);
@@ -143,10 +158,26 @@ static gnt_status replay_line(gnti_live *run, const gnti_json *line, bool *combi
         GNT_TRY(gnti_json_get_text(line, "message", &text));
         run->members[m].outcome = GNTI_LIVE_FAILED;
         run->members[m].how = "failed";
+        run->members[m].status = read_status(line);
         snprintf(run->members[m].failure, sizeof run->members[m].failure, "%s", text);
     }
 done:
     return st;
+}
+
+/* Members that were set aside are tried on the devices of this time, as long as nothing has been combined without them. */
+static void set_back(gnti_live *run)
+{
+    for (int32_t m = 0; m < run->spec->num_members; m++) {
+        gnti_live_member *member = &run->members[m];
+
+        if (member->outcome != GNTI_LIVE_FAILED || member->status == GNT_ERR_NUMERIC)
+            continue;
+        member->outcome = GNTI_LIVE_PENDING;
+        member->how = "pending";
+        member->status = GNT_OK;
+        member->failure[0] = '\0';
+    }
 }
 
 static gnt_status make_members(gnti_live *run)
@@ -240,11 +271,13 @@ gnt_status gnti_live_open(gnti_live *run, bool *complete)
     GNT_TRY(make_members(run));
     for (int64_t i = 0; i < gnti_journal_num_lines(run->journal); i++)
         GNT_TRY(replay_line(run, gnti_journal_line(run->journal, i), complete));
-    if (*complete)
-        goto done;
+    if (!*complete)
+        set_back(run);
     GNT_TRY(find_epochs(run));
     GNT_TRY(find_views(run));
     GNT_TRY(gnti_method_open(run->ctx, run->spec, run->data, run->config->run, &run->method));
+    if (*complete)
+        goto done;
     GNT_TRY(gnti_run_log(run->folder, "%s: %d members",
                          gnti_journal_num_lines(run->journal) == 0 ? "started" : "going on",
                          (int)run->spec->num_members));

@@ -231,6 +231,7 @@ static gnt_status share_outcomes(gnti_live *run, gnti_live_round *r)
     GNT_TRY(share_most(run, r->fate, num, GNT_I32));
     GNT_TRY(share_most(run, r->epoch, num, GNT_I64));
     GNT_TRY(share_most(run, r->seconds, num, GNT_F64));
+    GNT_TRY(share_most(run, r->status, num, GNT_I32));
     GNT_TRY(share_most(run, r->failure, num * text, GNT_U8));
     GNT_TRY(share_most(run, r->begin, groups, GNT_F64));
     GNT_TRY(share_most(run, r->end, groups, GNT_F64));

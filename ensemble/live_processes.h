@@ -22,6 +22,7 @@ typedef struct gnti_live_round {
     int32_t *fate;       /* (members) gnti_live_fate */
     int64_t *epoch;      /* (members) of the newest checkpoint */
     double *seconds;     /* (members) of training in this round */
+    int32_t *status;     /* (members) of a failure, its sign turned */
     char *failure;       /* (members, GNTI_LIVE_TEXT_BYTES) */
     double *begin, *end; /* (groups) seconds since the run began */
 } gnti_live_round;

@@ -187,13 +187,22 @@ static double next_time(gnti_live *run)
     return fmax(next, run->now);
 }
 
+/* All members have ended, and so has the time of their last epochs. */
+static bool is_over(const gnti_live *run)
+{
+    for (int64_t i = 0; i < run->num_tasks; i++)
+        if (run->tasks[i]->in_epoch)
+            return false;
+    return gnti_live_all_done(run);
+}
+
 static gnt_status step(gnti_live *run)
 {
     gnt_status st = GNT_OK;
     double next;
 
     GNT_TRY(do_present(run));
-    if (gnti_live_all_done(run))
+    if (is_over(run))
         return GNT_OK;
     next = next_time(run);
     GNT_CHECK(isfinite(next), GNT_ERR_INTERNAL,
@@ -226,7 +235,7 @@ gnt_status gnti_live_drive_virtual(gnti_live *run)
     gnt_status st = GNT_OK;
 
     pthread_mutex_lock(&run->lock);
-    while (!gnti_live_all_done(run) && !gnti_live_should_stop(run))
+    while (!is_over(run) && !gnti_live_should_stop(run))
         GNT_TRY(step(run));
     GNT_TRY(save_all(run));
 done:

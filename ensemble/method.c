@@ -115,21 +115,12 @@ gnt_status gnti_method_after_member(gnti_method_run *mr, gnt_trainer *tr, int32_
 
 gnt_status gnti_method_finish(gnti_method_run *mr, const uint8_t *skip)
 {
-    gnt_status st = GNT_OK;
-    int32_t present = 0;
-
     for (int32_t i = 0; i < mr->num_outputs; i++) {
         const int32_t m = mr->outputs[i].member;
 
         mr->outputs[i].present = m >= 0 && (skip == NULL || !skip[m]);
     }
-    if (mr->class->finish != NULL)
-        GNT_TRY(mr->class->finish(mr, skip));
-    for (int32_t i = 0; i < mr->num_outputs; i++)
-        present += mr->outputs[i].present;
-    GNT_CHECK(present > 0, GNT_ERR_STATE, "no member of '%s' is left to make an ensemble of", mr->run);
-done:
-    return st;
+    return mr->class->finish != NULL ? mr->class->finish(mr, skip) : GNT_OK;
 }
 
 int32_t gnti_method_outputs(const gnti_method_run *mr, const gnti_method_output **out)

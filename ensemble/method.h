@@ -63,7 +63,7 @@ gnt_status gnti_method_after_epoch(gnti_method_run *mr, gnt_trainer *tr, int32_t
 /* Before it the run has written members/NAME/logits.npy of the best weights. */
 gnt_status gnti_method_after_member(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member);
 
-/* skip (num_members): those that have failed for good, NULL: none. ERR_STATE when nothing is left to make one of. */
+/* skip (num_members): those that have failed for good, NULL: none. Outputs without a present one: nothing is left. */
 gnt_status gnti_method_finish(gnti_method_run *mr, const uint8_t *skip);
 
 /* Folders below RUN/members whose logits.npy are combined, in order; lent. Known before anything is trained; `present` after finish. */

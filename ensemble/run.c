@@ -6,13 +6,23 @@
 
 #include <string.h>
 
-static gnt_status read_summary(const gnti_live *run, gnti_json **out)
+/* The results of a complete run, NULL: one of its files is not there or not whole, so they are made anew. */
+static gnt_status read_results(const gnti_live *run, gnti_json **out)
 {
     gnt_status st = GNT_OK;
+    static const char *const files[] = { "ensemble.h5", "report.json", "report.html", "summary.json" };
     char *path = NULL;
+    bool whole = true;
 
-    GNT_TRY(gnti_path_join(run->config->run, "summary.json", &path));
-    GNT_TRY(gnti_json_read(path, out));
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && whole; i++) {
+        gnti_free(path);
+        path = NULL;
+        GNT_TRY(gnti_path_join(run->config->run, files[i], &path));
+        whole = gnti_file_exists(path);
+    }
+    whole = whole && gnti_json_read(path, out) == GNT_OK;
+    if (whole && gnti_json_find(*out, "ensemble") == NULL)
+        gnti_json_free(out);
 done:
     gnti_free(path);
     return st;
@@ -102,6 +112,7 @@ gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_
                       .epochs_before = -1 };
     bool complete = false;
 
+    *out_summary = NULL;
     GNT_TRY(check(&run));
     GNT_TRY(take_processes(&run));
     GNT_TRY(run.world != NULL ? gnti_live_open_processes(&run, &complete) : gnti_live_open(&run, &complete));
@@ -111,7 +122,9 @@ gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_
             GNT_TRY(train(&run));
         goto done; /* the root combines */
     }
-    if (complete && read_summary(&run, out_summary) == GNT_OK)
+    if (complete)
+        GNT_TRY(read_results(&run, out_summary));
+    if (*out_summary != NULL)
         goto done;
     if (!complete || run.world == NULL)
         GNT_TRY(train(&run));

@@ -39,6 +39,11 @@ static gnt_status find_file(const char *run, char **out)
         gnti_free(path);
         path = NULL;
     }
+    gnti_free(path);
+    path = NULL;
+    GNT_TRY(gnti_path_join(run, "journal.jsonl", &path));
+    GNT_CHECK(!gnti_file_exists(path), GNT_ERR_IO,
+              "'%s' is an ensemble that has not ended: gnntrain ensemble train goes on with it", run);
     GNT_FAIL(GNT_ERR_IO, "'%s' has neither best.h5 nor checkpoint.h5: is it a run folder?", run);
 done:
     gnti_free(path);

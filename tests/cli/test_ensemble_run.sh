@@ -27,6 +27,36 @@ json 'len(x["members"]) == 3 and all(k in x["ensemble"] for k in ("test_metric",
 json 'all(k in x["member_mean"] for k in ("test_metric", "nll", "ece")) and "name" in x["best_member"]'
 cmp before.jsonl spec-ensemble/journal.jsonl || fail "a complete run was touched"
 
+# results that are gone or cut are made anew, from members that stay
+cp spec-ensemble/members/m01/logits.npy before.npy
+for file in summary.json ensemble.h5 report.html; do
+    rm "spec-ensemble/$file"
+    run 0 ensemble train spec.yaml graph.h5
+    [ -s "spec-ensemble/$file" ] || fail "no $file again"
+done
+echo '{' >spec-ensemble/summary.json
+run 0 ensemble train spec.yaml graph.h5
+out_has m00 m01 m02 "mean of members" ensemble
+cmp before.npy spec-ensemble/members/m01/logits.npy || fail "a complete member was touched"
+
+# all members diverge: as one that does; the folder says what it is
+sed 's/dropout: 0.5/optimizer: sgd, lr: 1000000/' spec.yaml >diverge.yaml
+for _ in first again; do
+    run 6 ensemble train diverge.yaml graph.h5 --run diverge
+    err_has "no member of 'diverge' is left" m00 "is not finite"
+done
+run 3 predict diverge -o no.csv
+err_has "an ensemble that has not ended"
+
+# out of memory, then a device with more
+run 4 ensemble train spec.yaml graph.h5 --run small --devices cpu:threads=1,room=1
+err_has "no member of 'small' is left" "bytes do not fit"
+run 0 ensemble train spec.yaml graph.h5 --run small --devices cpu:threads=1
+
+# the last epochs count on a virtual clock
+run 0 ensemble train spec.yaml graph.h5 --run virtual --devices 'cpu:clock=virtual,speed=2;cpu:clock=virtual'
+err_has "3 of 3 members ended, 0 train, 90/90 epochs"
+
 # a member's folder is a run
 run 0 eval spec-ensemble/members/m00 --json
 json '"test" in x["splits"]'

@@ -165,7 +165,7 @@ static void virtual_clock_repeats(void **state)
     gnti_json_free(&y);
 }
 
-/* All devices are lost: members are given up after the wait, with the reason. */
+/* All devices are lost: members are given up after the wait, with the reason; on a device that is there they go on. */
 static void last_device_is_lost(void **state)
 {
     char run[GNT_TEST_PATH_BYTES];
@@ -175,7 +175,8 @@ static void last_device_is_lost(void **state)
                                       .run = new_folder(run, "none"),
                                       .devices = "cpu:clock=virtual,lost=5" },
                              NULL),
-                      GNT_ERR_STATE);
+                      GNT_ERR_DEVICE_LOST);
+    gnt_assert_error_has("m00: no device that is left has room");
     assert_int_equal(count_events(run, "set-aside", NULL), NUM_MEMBERS);
     /* with a device they go on */
     gnt_assert_ok(
