@@ -47,7 +47,7 @@ expect base/up.c 'comes before graph/' '#include "graph/csr.h"'
 expect base/near.c 'from the root' '#include "near.h"'
 expect cli/peek.c 'public headers and its own only' '#include "graph/csr.h"'
 expect graph/home.c 'has its home in datasets/h5_library.h' '#include <hdf5.h>'
-expect graph/inside.c 'is for datasets/h5_file.c and datasets/h5_data.c only' '#include "datasets/h5_library.h"'
+expect graph/inside.c 'is for datasets/h5_file.c and datasets/h5_fork.c and datasets/h5_data.c only' '#include "datasets/h5_library.h"'
 expect include/gnntrain/own.h 'public headers in angle brackets only' '#include "base/alloc.h"'
 expect base/heap.c 'malloc() is not used here' 'void f(void)
 {
