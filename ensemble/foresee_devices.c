@@ -26,11 +26,17 @@ static gnt_status fill_device(gnti_foreseen_devices *o, int32_t d)
 {
     gnt_status st = GNT_OK;
     gnti_device_spec *spec = &o->job.place.specs[d];
+    const int32_t number = gnti_device_number(o->job.place.specs, d);
+    const gnt_backend *backend = NULL;
     gnti_device_config config;
     gnti_foreseen_device *device = &o->list[d];
+    int64_t bytes = 0;
 
+    GNT_TRY(gnti_pool_bytes(spec, number, &bytes));
     GNT_TRY(gnti_job_device_config(&o->job, d, &config));
-    if (!spec->virtual_clock) /* its share of the cores, as in a run with all of them */
+    GNT_TRY(gnti_backend_find(spec->backend, &backend));
+    if (!spec->virtual_clock &&
+        backend->in_host_memory) /* its share of the cores, as in a run with all of them */
         spec->threads = config.num_threads;
     device->type = -1;
     for (int32_t e = 0; e < d && device->type < 0; e++)
@@ -40,7 +46,7 @@ static gnt_status fill_device(gnti_foreseen_devices *o, int32_t d)
         GNT_TRY(measure(&o->job, d, device));
         device->type = o->num_types++;
     }
-    device->bytes = (int64_t)spec->memory;
+    device->bytes = bytes;
     GNT_TRY(gnti_pool_name(spec, d, device->name));
 done:
     return st;

@@ -58,7 +58,8 @@ typedef struct gnti_live_device {
     int32_t type;
     bool present;
     gnti_quota quota;
-    double speed; /* by the probe, relative to the slowest */
+    int64_t bytes; /* that planners may fill, 0: no limit */
+    double speed;  /* by the probe, relative to the slowest */
     gnti_lanes *lanes;
 } gnti_live_device;
 

@@ -88,6 +88,7 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     GNT_CHECK(d < GNTI_LIVE_MAX_DEVICES, GNT_ERR_LIMIT, "more than %d devices in the life of a run",
               GNTI_LIVE_MAX_DEVICES);
     *device = (gnti_live_device){ .type = type_of(run, spec), .present = true, .speed = 1.0 };
+    GNT_TRY(gnti_pool_bytes(spec, d, &device->bytes));
     run->specs[d] = *spec;
     run->specs[d].quota = &device->quota;
     device->quota.limit = spec->room > 0 ? spec->room : spec->memory;
@@ -97,7 +98,7 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     if (probed)
         GNT_TRY(probe(run, d, &device->speed));
     placed.type = device->type;
-    placed.bytes = (int64_t)spec->memory;
+    placed.bytes = device->bytes;
     gnti_pool_power(&run->specs[d], &placed.idle_watts, &placed.busy_watts);
     GNT_TRY(gnti_manager_event(run->manager, &(gnti_event){ .kind = GNTI_EVENT_DEVICE_ADDED,
                                                             .time = gnti_live_now(run),

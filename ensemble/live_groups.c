@@ -97,7 +97,7 @@ static void list_devices(const gnti_live *run, bool all, choice *c)
     c->num_devices = 0;
     for (int32_t d = 0; d < run->num_devices; d++)
         if (all || run->devices[d].present) {
-            c->capacity[c->num_devices] = (int64_t)run->specs[d].memory;
+            c->capacity[c->num_devices] = run->devices[d].bytes;
             c->speeds[c->num_devices++] = run->devices[d].speed;
         }
 }

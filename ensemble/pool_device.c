@@ -2,6 +2,8 @@
 /* Types and names of devices. "auto" is called what it stands for. */
 #include "ensemble/pool_device.h"
 
+#include "train/estimate.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +25,27 @@ gnt_status gnti_pool_name(const gnti_device_spec *spec, int32_t number, char out
                             : snprintf(out, GNTI_POOL_NAME_BYTES, "%s %d", backend->name, (int)number);
     if (spec->speed != 1.0 && used > 0 && used < GNTI_POOL_NAME_BYTES)
         snprintf(out + used, (size_t)(GNTI_POOL_NAME_BYTES - used), " (x%.3g)", spec->speed);
+done:
+    return st;
+}
+
+gnt_status gnti_pool_bytes(const gnti_device_spec *spec, int32_t number, int64_t *out)
+{
+    gnt_status st = GNT_OK;
+    const gnt_backend *backend = NULL;
+    const int32_t index = spec->index >= 0 ? spec->index : number;
+    gnt_device_info info;
+    int32_t count = 0;
+
+    *out = (int64_t)spec->memory;
+    GNT_TRY(gnti_backend_find(spec->backend, &backend));
+    if (backend->in_host_memory)
+        return GNT_OK;
+    GNT_TRY(backend->list(&info, 1, &count));
+    GNT_CHECK(index < count, GNT_ERR_USAGE, "devices: there is no %s device %d, there %s %d", backend->name,
+              (int)index, count == 1 ? "is" : "are", (int)count);
+    if (*out == 0)
+        (void)gnti_estimate_own_memory(spec, number, out);
 done:
     return st;
 }

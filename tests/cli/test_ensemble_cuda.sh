@@ -32,6 +32,20 @@ train --devices cuda:0-1 --run cuda
 same cuda
 train --devices 'cuda:1;cpu:threads=1' --run mixed
 ended mixed
+
+# the plan sees the device's own memory; one that is not there, or too small for all, is told before anything runs
+run 0 ensemble plan spec.yaml graph.h5 --devices 'cuda:0;cpu:threads=1' --json
+json 'x["devices"][0]["limit_bytes"] == 64 << 20 and "limit_bytes" not in x["devices"][1]'
+run 2 ensemble plan spec.yaml graph.h5 --devices cuda:0-2
+err_has "there is no cuda device 2, there are 2"
+run 2 ensemble train spec.yaml graph.h5 --devices cuda:0-2 --run none
+err_has "there is no cuda device 2, there are 2"
+HOSTCUDA_DEVICES=16K,64M train --devices cuda:0-1 --run small
+ended small
+! grep -F '"event":"failed"' small/journal.jsonl || fail "the first device has no room, but was given a group"
+HOSTCUDA_DEVICES=16K run 4 ensemble train spec.yaml graph.h5 --devices cuda:0 --run none
+err_has "member m0" "the largest device has"
+
 for at in 40 90; do
     HOSTCUDA_FAIL=lost:1:$at train --devices cuda:0-1 --run "lost-$at"
     same "lost-$at"
