@@ -140,9 +140,12 @@ static gnt_status answer_request(gnti_live *run, const char *path, const char *t
     gnt_status st = GNT_OK;
     gnti_json *request = NULL, *answer = NULL;
     const char *devices = NULL;
+    double at = 0.0;
 
     GNT_TRY(gnti_json_create_object(&answer));
     st = gnti_json_read(path, &request);
+    if (st == GNT_OK && gnti_json_find(request, "at") != NULL)
+        st = gnti_json_get_number(request, "at", &at);
     if (st == GNT_OK && gnti_json_find(request, "lose") != NULL)
         st = lose(run, request, answer);
     else if (st == GNT_OK && (st = gnti_json_get_text(request, "devices", &devices)) == GNT_OK)

@@ -77,6 +77,22 @@ done:
     return st;
 }
 
+/* Nor is an ensemble's folder to a run, or the other way round: each would overwrite the other's summary.json and best.h5. */
+static gnt_status check_kind(const gnti_run *run, bool is_ensemble)
+{
+    gnt_status st = GNT_OK;
+    char *journal = NULL;
+
+    GNT_TRY(gnti_path_join(run->top.folder, "journal.jsonl", &journal));
+    GNT_CHECK(is_ensemble || !gnti_file_exists(journal), GNT_ERR_USAGE,
+              "'%s' is the folder of an ensemble: take another run folder", run->top.folder);
+    GNT_CHECK(!is_ensemble || !gnti_file_exists(run->config), GNT_ERR_USAGE,
+              "'%s' is the folder of a run of gnntrain train: take another run folder", run->top.folder);
+done:
+    gnti_free(journal);
+    return st;
+}
+
 /* One process at a time trains in a folder. File systems without locks are taken at their word. */
 static gnt_status lock_folder(gnti_run *run)
 {
@@ -139,6 +155,7 @@ gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_
         GNT_TRY(make_seed_places(run, seeds));
     }
     GNT_TRY(check_folder(run));
+    GNT_TRY(check_kind(run, seeds == NULL));
     GNT_TRY(lock_folder(run)); /* a folder that cannot be written to shows here */
     *out = run;
     run = NULL;

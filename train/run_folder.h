@@ -11,7 +11,7 @@
 
 #include "train/trainer_state.h"
 
-/* Makes the folder, tries to write in it (ERR_OUTPUT names it). */
+/* Makes the folder, tries to write in it (ERR_OUTPUT names it). seeds NULL: of an ensemble. */
 gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_members, gnti_run **out);
 void gnti_run_free(gnti_run **run);
 const char *gnti_run_path(const gnti_run *run);

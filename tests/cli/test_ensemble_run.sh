@@ -69,6 +69,10 @@ run 0 generate csbm --nodes 200 --seed 4 -o other.h5 -q
 run 2 ensemble train spec.yaml other.h5 --run spec-ensemble
 err_has "begun with another dataset" sha256
 run 0 train graph.h5 --model 'gcn:8, gcn' --epochs 1 --run lone -q
+run 2 ensemble train spec.yaml graph.h5 --run lone
+err_has "'lone' is the folder of a run of gnntrain train"
+run 2 train graph.h5 --model 'gcn:8, gcn' --epochs 1 --run spec-ensemble
+err_has "'spec-ensemble' is the folder of an ensemble"
 run 2 ensemble resize lone --devices 2
 err_has "not the folder of an ensemble"
 run 2 ensemble resize spec-ensemble --devices 2
