@@ -385,6 +385,18 @@ static void writing_is_atomic(void **state)
     gnt_assert_status(gnti_h5_create("/nonexistent-folder/a.h5", &f), GNT_ERR_OUTPUT);
 }
 
+/* Our copies of rows are instrumented under the thread sanitizer, the library's reads are not: no time to compare. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_TIMES
+#endif
+#endif
+#if defined(NO_TIMES)
+enum { COMPARES_TIMES = 0 };
+#else
+enum { COMPARES_TIMES = 1 };
+#endif
+
 /* Scenario 17 of the users' reports, a fifth of its size: every tenth row or so of a matrix, in less than twice the time
  * of reading it all. */
 static void random_rows_cost_less_than_two_full_reads(void **state)
@@ -411,7 +423,7 @@ static void random_rows_cost_less_than_two_full_reads(void **state)
     gnt_assert_ok(gnti_h5_write_values(f, "/x", GNTI_FILE_F32, 2, dims, x));
     gnt_assert_ok(gnti_h5_commit(&f, NULL));
     gnt_assert_ok(gnti_h5_open(path, &f));
-    for (int round = 0; round < 5 || (gathered >= 2.0 * full && round < 150);
+    for (int round = 0; round < 5 || (COMPARES_TIMES && gathered >= 2.0 * full && round < 150);
          round++) { /* the best: others are busy too */
         double start = gnti_clock_seconds();
 
@@ -428,7 +440,7 @@ static void random_rows_cost_less_than_two_full_reads(void **state)
     for (int64_t i = 0; i < CHOSEN; i++)
         assert_memory_equal(some + i * WIDTH, x + rows[i] * WIDTH, WIDTH * sizeof(float));
     print_message("all rows %.1f ms, chosen ones %.1f ms\n", 1e3 * full, 1e3 * gathered);
-    assert_true(gathered < 2.0 * full);
+    assert_true(!COMPARES_TIMES || gathered < 2.0 * full);
     rows[1] = rows[0];
     gnt_assert_status(gnti_h5_gather_floats(f, "/x", rows, CHOSEN, WIDTH, some), GNT_ERR_ARG);
     gnti_h5_close(&f);
