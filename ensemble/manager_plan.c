@@ -64,7 +64,7 @@ static int32_t fill_view(gnti_manager *m)
         m->view[n] = t->terms;
         m->view[n].epochs_left = epochs_left(m, t);
         m->view[n].held = seat->device;
-        m->view[n].held_share = seat->num > 0 ? seat->share[0] : 0.0;
+        m->view[n].held_as_guest = seat->guest;
         m->view[n++].num_held = seat->num;
     }
     m->types_moved = false;
@@ -144,15 +144,18 @@ static bool is_alike(const gnti_seat *seat, const gnti_place_plan *plan, int32_t
 
 /* What the newest plan wants of a task; num 0: that it waits. */
 static gnt_status want(gnti_manager *m, gnti_managed_task *t, const gnti_place_plan *plan, int32_t from,
-                       int32_t num)
+                       int32_t num, bool guest)
 {
     gnt_status st = GNT_OK;
 
     t->wanting = !is_alike(t->moving ? &t->flight : &t->held, plan, from, num);
-    if (!t->wanting)
+    if (!t->wanting) {
+        (t->moving ? &t->flight : &t->held)->guest = guest;
         return GNT_OK;
+    }
     GNT_TRY(gnti_seat_reserve(&t->target, num));
     t->target.num = num;
+    t->target.guest = guest;
     for (int32_t i = 0; i < num; i++) {
         t->target.device[i] = plan->device[from + i];
         t->target.share[i] = plan->share[from + i];
@@ -170,11 +173,11 @@ static gnt_status find_differences(gnti_manager *m, const gnti_place_input *in, 
     m->num_wanting = 0;
     m->freed = true;
     for (int32_t i = 0; i < in->num_tasks; i++)
-        GNT_TRY(
-            want(m, m->tasks[in->tasks[i].id], plan, plan->first[i], plan->first[i + 1] - plan->first[i]));
+        GNT_TRY(want(m, m->tasks[in->tasks[i].id], plan, plan->first[i], plan->first[i + 1] - plan->first[i],
+                     plan->guest[i]));
     for (int64_t i = 0; m->num_parked > 0 && i < m->num_active; i++)
         if (!isnan(m->tasks[m->active[i]]->parked_at))
-            GNT_TRY(want(m, m->tasks[m->active[i]], plan, 0, 0));
+            GNT_TRY(want(m, m->tasks[m->active[i]], plan, 0, 0, false));
 done:
     return st;
 }

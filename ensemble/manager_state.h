@@ -23,6 +23,7 @@ typedef struct gnti_seat {
     int32_t *device, *lane;
     double *share;
     gnti_place_need *need; /* bytes on each device; known from the moment when the seat is taken */
+    bool guest;            /* it has what the owner of the device leaves */
     int32_t num, capacity;
 } gnti_seat;
 

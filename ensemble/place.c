@@ -39,6 +39,9 @@ gnt_status gnti_placing_write(const gnti_placing *s, gnti_place_plan *plan)
     GNT_TRY(gnti_alloc_array(&p.device, p.first[num]));
     GNT_TRY(gnti_alloc_array(&p.share, p.first[num]));
     GNT_TRY(gnti_alloc_array(&p.lane, p.first[num]));
+    GNT_TRY(gnti_alloc_array(&p.guest, num));
+    for (int32_t t = 0; t < num; t++)
+        p.guest[t] = s->guest[t] >= 0;
     for (int32_t d = 0; d < s->in->num_devices; d++) {
         const int32_t owner = s->owner[d];
 
@@ -69,6 +72,7 @@ void gnti_place_plan_free(gnti_place_plan *plan)
     gnti_free(plan->device);
     gnti_free(plan->share);
     gnti_free(plan->lane);
+    gnti_free(plan->guest);
     *plan = (gnti_place_plan){ 0 };
 }
 

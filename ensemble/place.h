@@ -50,7 +50,7 @@ typedef struct gnti_place_task {
     double switch_epochs; /* what a move costs, in epochs of its own */
     const int32_t *held;  /* devices that it has now, ascending */
     int32_t num_held;
-    double held_share;      /* its share of the first of them, 0: 1 */
+    bool held_as_guest;     /* the plan that gave it these said so (gnti_place_plan.guest) */
     const double *received; /* (num_types) seconds of service so far; NULL: none (max-min, least-service) */
     bool foreground;        /* shares a device with others only if it is slowed at most 1.2x */
 } gnti_place_task;
@@ -73,6 +73,7 @@ typedef struct gnti_place_plan {
     int32_t *device;
     double *share; /* (as device) of the speed that it has alone there: 1 alone, less beside others */
     int32_t *lane; /* (as device) steps of one lane take turns in one piece of scratch memory */
+    bool *guest;   /* (num_tasks) it has what the owner of its device leaves */
     double finish; /* predicted, seconds from now; INFINITY without any device */
 } gnti_place_plan;
 

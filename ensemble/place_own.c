@@ -76,7 +76,7 @@ bool gnti_placing_was_guest(const gnti_placing *s, int32_t task)
 {
     const gnti_place_task *t = &s->in->tasks[task];
 
-    return !t->foreground && t->num_held == 1 && t->held_share > 0.0 && t->held_share < 1.0;
+    return t->num_held == 1 && t->held_as_guest;
 }
 
 bool gnti_placing_stays(const gnti_placing *s, int32_t task)

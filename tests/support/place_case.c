@@ -54,6 +54,7 @@ static int32_t adopt(place_case *c, const gnti_place_plan *plan)
         }
         memcpy(c->held[t->id], plan->device + plan->first[j], (size_t)num * sizeof(int32_t));
         t->num_held = num;
+        t->held_as_guest = plan->guest[j];
     }
     return moves;
 }

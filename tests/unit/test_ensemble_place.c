@@ -93,7 +93,7 @@ static void adopt(place_case *c, const gnti_place_plan *plan)
 
         memcpy(c->held[t], plan->device + plan->first[t], (size_t)num * sizeof(int32_t));
         c->task[t].num_held = num;
-        c->task[t].held_share = num > 0 ? plan->share[plan->first[t]] : 0.0;
+        c->task[t].held_as_guest = plan->guest[t];
     }
 }
 
@@ -312,7 +312,7 @@ static void test_rules_are_told(void **state)
     place_case c;
     int32_t first[3] = { 0, 1, 2 }, device[3] = { 0, 0, 1 }, lane[3] = { 0, 1, 0 };
     double share[3] = { 1.0, 0.5, 1.0 };
-    gnti_place_plan plan = { first, device, share, lane, 0.0 };
+    gnti_place_plan plan = { first, device, share, lane, NULL, 0.0 };
 
     (void)state;
     place_case_devices(&c, GNTI_POLICY_MAKESPAN, speed, count, 1);

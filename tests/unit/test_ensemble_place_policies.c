@@ -197,8 +197,7 @@ static void test_guests_stay_guests(void **state)
         place_case_add(&c, speed, 10.0, 10.0)->use = 0.6;
         for (int32_t j = 0; j < 2; j++)
             c.task[j].num_held = 1;
-        c.task[0].held_share = 0.4 / 0.9;
-        c.task[1].held_share = 1.0;
+        c.task[0].held_as_guest = true;
         c.in.in_round = true;
         gnt_assert_ok(gnti_place(&c.in, &plan));
         gnt_assert_ok(gnti_place_check(&c.in, &plan));
