@@ -150,7 +150,8 @@ static gnt_status answer_request(gnti_live *run, const char *path, const char *t
         st = lose(run, request, answer);
     else if (st == GNT_OK && (st = gnti_json_get_text(request, "devices", &devices)) == GNT_OK)
         st = resize(run, devices, answer);
-    if (st == GNT_ERR_USAGE || st == GNT_ERR_FORMAT || st == GNT_ERR_UNSUPPORTED || st == GNT_ERR_LIMIT) {
+    if (st == GNT_ERR_USAGE || st == GNT_ERR_FORMAT || st == GNT_ERR_UNSUPPORTED || st == GNT_ERR_LIMIT ||
+        (st == GNT_ERR_IO && request == NULL)) { /* no file, or gone: who asked waits no longer */
         gnti_json_free(&answer);
         GNT_TRY(gnti_json_create_object(&answer));
         GNT_TRY(gnti_json_set_bool(answer, "accepted", false));

@@ -101,6 +101,9 @@ run 2 ensemble resize long --devices 'cpu:sped=1'
 err_has "did you mean speed"
 run 0 ensemble resize long --devices 'cpu:threads=1' --json
 json 'x["removed"] == 1'
+mkdir long/requests/folder.json # what cannot be read is answered, the run goes on
+for _ in $(seq 100); do [ ! -e long/requests/folder.answer.json ] || break; sleep 0.1; done
+grep -F '"accepted": false' long/requests/folder.answer.json >/dev/null || fail "a request that cannot be read has no answer"
 kill -TERM $process
 code=0
 wait $process || code=$?
