@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double SERIAL = 0.1, OVERHEAD = 0.01; /* of groups on several devices, before any was measured */
-
 typedef struct foreseen {
     const gnti_foreseen *plan;
     gnti_manager *manager;
@@ -42,8 +40,8 @@ void gnti_foreseen_place_task(const gnti_foreseen *p, int32_t group, gnti_place_
                               .weight = 1.0,
                               .epochs_left = g->epochs,
                               .seconds = g->seconds,
-                              .serial = SERIAL,
-                              .overhead = OVERHEAD,
+                              .serial = GNTI_GANG_SERIAL,
+                              .overhead = GNTI_GANG_OVERHEAD,
                               .max_devices = g->max_devices,
                               .shared_bytes = g->group->shared_bytes,
                               .lasting_bytes = g->group->lasting_bytes,

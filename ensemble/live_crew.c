@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/team.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -241,6 +242,7 @@ gnt_status gnti_live_note_span(gnti_live *run, const gnti_live_round *r, int32_t
     gnt_status st = GNT_OK;
     const gnti_live_task *t = run->tasks[r->first_task + group];
     gnti_manager_facts *f = &run->facts;
+    double idle, busy;
 
     for (int32_t i = 0; i < t->num_devices; i++) {
         GNT_TRY(gnti_grow_array(&run->spans, &run->spans_capacity, run->num_spans + 1));
@@ -258,6 +260,8 @@ gnt_status gnti_live_note_span(gnti_live *run, const gnti_live_round *r, int32_t
     f->makespan = r->end[group] > f->makespan ? r->end[group] : f->makespan;
     f->present_speed_seconds = f->makespan * run->world->size;
     f->lower_bound = f->busy_speed_seconds / run->world->size;
+    gnti_pool_power(&run->specs[0], &idle, &busy);
+    f->joules = idle * f->present_speed_seconds + (busy - idle) * f->busy_speed_seconds;
     run->tasks[r->first_task + group]->over = true;
 done:
     return st;
@@ -266,11 +270,18 @@ done:
 gnt_status gnti_live_devices_are_processes(gnti_live *run)
 {
     gnt_status st = GNT_OK;
+    gnti_device_spec *spec = NULL;
+    int32_t num = 0;
 
+    GNT_TRY(gnti_device_specs_parse(run->config->devices, &spec, &num));
+    if (spec->threads == 0)
+        GNT_TRY(gnti_team_threads(0, gnti_context_launch(run->ctx)->local_size, &spec->threads));
     GNT_TRY(gnti_calloc_array(&run->devices, run->world->size));
     GNT_TRY(gnti_calloc_array(&run->specs, run->world->size));
     for (int32_t p = 0; p < run->world->size; p++) {
         gnti_live_device *d = &run->devices[p];
+
+        run->specs[p] = *spec; /* each process has such a device: its memory and its watts */
 
         *d = (gnti_live_device){ .present = true, .speed = 1.0 };
         snprintf(d->name, sizeof d->name, "process %d", (int)p);
@@ -278,5 +289,6 @@ gnt_status gnti_live_devices_are_processes(gnti_live *run)
     run->num_devices = run->world->size;
     run->num_types = 1;
 done:
+    gnti_free(spec);
     return st;
 }

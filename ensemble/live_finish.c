@@ -312,8 +312,8 @@ static gnt_status add_energy(const gnti_live *run, const gnti_manager_facts *fac
 {
     gnt_status st = GNT_OK;
     gnti_json *e = NULL;
-    const bool metered =
-        !run->is_virtual && run->energy != NULL && strcmp(gnti_energy_sources(run->energy), "none") != 0;
+    const bool metered = !run->is_virtual && run->world == NULL && run->energy != NULL &&
+                         strcmp(gnti_energy_sources(run->energy), "none") != 0;
 
     GNT_TRY(gnti_json_set_object(o, "energy", &e));
     GNT_TRY(gnti_json_set_number(e, "joules", metered ? gnti_energy_joules(run->energy) : facts->joules));

@@ -11,9 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* How a group speeds up over devices, before it was ever seen: a tenth is serial, each device costs a hundredth. */
-static const double SERIAL = 0.1, OVERHEAD = 0.01;
-
 gnti_live_task *gnti_live_find(const gnti_live *run, int64_t id)
 {
     return id >= 0 && id < run->num_tasks ? run->tasks[id] : NULL;
@@ -181,8 +178,8 @@ static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_l
     gnti_place_task task = { .id = t->id,
                              .weight = 1.0,
                              .epochs_left = (double)gnti_max_i64(t->epochs - t->epoch, 1),
-                             .serial = SERIAL,
-                             .overhead = OVERHEAD,
+                             .serial = GNTI_GANG_SERIAL,
+                             .overhead = GNTI_GANG_OVERHEAD,
                              .max_devices = gnti_live_widest_gang(run, t->members[0]),
                              .shared_bytes = g->shared_bytes,
                              .lasting_bytes = g->lasting_bytes + g->scratch_bytes,

@@ -34,6 +34,10 @@ typedef struct gnti_place_device {
     double idle_watts, busy_watts; /* of the stated model, or measured */
 } gnti_place_device;
 
+/* How a group speeds up over devices before any was seen to: a tenth is serial, each device costs a hundredth. */
+#define GNTI_GANG_SERIAL   0.1
+#define GNTI_GANG_OVERHEAD 0.01
+
 typedef struct gnti_place_task {
     int64_t id;             /* of the task, stable */
     double arrival, weight; /* seconds; 1 */

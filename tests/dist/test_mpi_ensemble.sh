@@ -52,6 +52,8 @@ for n in 2 3 7; do # 7: more processes than members, crews of two
     same one "over-$n" "$n processes"
     [ "$(grep -c '"event":"ended"' "over-$n/journal.jsonl")" = 6 ] || fail "$n processes: not six ends in the journal"
 done
+joules=$(sed -n 's/.*"model_joules": \([0-9.]*\).*/\1/p' over-2/summary.json)
+[ -n "$joules" ] && [ "$joules" != 0.0 ] || fail "no joules over processes: '$joules'"
 grep '"event":"placed"' over-7/journal.jsonl | grep -q '"devices":\[[0-9]*,[0-9]' || fail "7 processes: no crew of several"
 ensemble 3 six.yaml over-3
 [ "$status" = 0 ] || fail "a complete run: exit $status"
