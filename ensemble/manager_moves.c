@@ -9,7 +9,8 @@
 
 /* ---- the queue ---- */
 
-gnt_status gnti_manager_push(gnti_manager *m, gnti_managed_task *t)
+/* An action waits for gnti_manager_next. */
+static gnt_status push(gnti_manager *m, gnti_managed_task *t)
 {
     gnt_status st = GNT_OK;
 
@@ -26,7 +27,7 @@ gnt_status gnti_manager_give_up(gnti_manager *m, gnti_managed_task *t)
 {
     gnt_status st = GNT_OK;
 
-    GNT_TRY(gnti_manager_push(m, t));
+    GNT_TRY(push(m, t));
     t->given_up = true;
     t->wanting = false;
     gnti_managed_leave(m, t);
@@ -102,7 +103,7 @@ static gnt_status issue(gnti_manager *m, gnti_managed_task *t, bool hold)
         t->wanting = false;
     }
     GNT_TRY(gnti_managed_take_off(m, t));
-    GNT_TRY(gnti_manager_push(m, t));
+    GNT_TRY(push(m, t));
 done:
     return st;
 }

@@ -136,7 +136,6 @@ void gnti_managed_leave(gnti_manager *m,
                         gnti_managed_task *t); /* ended or given up: all that it has is free */
 void gnti_managed_task_free(gnti_managed_task **t);
 gnt_status gnti_seat_reserve(gnti_seat *seat, int32_t num);
-void gnti_seat_free(gnti_seat *seat);
 int32_t gnti_seat_find(const gnti_seat *seat, int32_t device); /* index, -1: not there */
 /* Share of a device that it keeps busy when it is alone there; and of its k-th device now. */
 double gnti_managed_use(const gnti_managed_task *t);
@@ -188,8 +187,6 @@ void gnti_manager_plan_soon(gnti_manager *m, double share);
 /* ---- manager_moves.c ---- */
 /* Turns targets into actions as far as their devices are free. */
 gnt_status gnti_manager_issue(gnti_manager *m);
-gnt_status gnti_manager_push(gnti_manager *m,
-                             gnti_managed_task *t); /* an action waits for gnti_manager_next */
 gnt_status gnti_manager_give_up(gnti_manager *m, gnti_managed_task *t);
 
 /* ---- manager_room.c ---- */

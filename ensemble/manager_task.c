@@ -35,7 +35,7 @@ done:
     return st;
 }
 
-void gnti_seat_free(gnti_seat *seat)
+static void free_seat(gnti_seat *seat)
 {
     gnti_free(seat->device);
     gnti_free(seat->share);
@@ -59,9 +59,9 @@ void gnti_managed_task_free(gnti_managed_task **t)
     if (*t == NULL)
         return;
     gnti_free((*t)->profile);
-    gnti_seat_free(&(*t)->held);
-    gnti_seat_free(&(*t)->flight);
-    gnti_seat_free(&(*t)->target);
+    free_seat(&(*t)->held);
+    free_seat(&(*t)->flight);
+    free_seat(&(*t)->target);
     gnti_free(*t);
     *t = NULL;
 }

@@ -61,20 +61,6 @@ done:
     return st;
 }
 
-bool gnti_method_has(const gnti_method_run *mr, const char *name)
-{
-    gnt_status st = GNT_OK;
-    char *folder = NULL, *path = NULL;
-    bool there = false;
-
-    GNT_TRY(gnti_method_paths(mr, name, kept_name, &folder, &path));
-    there = gnti_file_exists(path);
-done:
-    gnti_free(folder);
-    gnti_free(path);
-    return st == GNT_OK && there;
-}
-
 gnt_status gnti_method_fetch(const gnti_method_run *mr, const char *name, float **out, int64_t *num_floats)
 {
     gnt_status st = GNT_OK;

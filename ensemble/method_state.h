@@ -54,7 +54,6 @@ gnt_status gnti_method_paths(const gnti_method_run *mr, const char *name, const 
 gnt_status gnti_method_keep(const gnti_method_run *mr, const char *name, gnt_trainer *tr, int32_t slot,
                             bool best);
 gnt_status gnti_method_fetch(const gnti_method_run *mr, const char *name, float **out, int64_t *num_floats);
-bool gnti_method_has(const gnti_method_run *mr, const char *name);
 /* Initial weights of a seed. */
 gnt_status gnti_method_draw(const gnti_method_run *mr, const gnt_model *model, uint64_t seed, float **out,
                             int64_t *num_floats);

@@ -22,7 +22,8 @@ typedef struct queue_search {
     double *load; /* (num_devices) when all of its queue is */
 } queue_search;
 
-double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device)
+/* Seconds that a task takes on one device, with the move there; INFINITY: not there. */
+static double seconds_on(const gnti_placing *s, int32_t task, int32_t device)
 {
     const gnti_place_task *t = &s->in->tasks[task];
     const int32_t cls = s->class_of[device];
@@ -57,12 +58,12 @@ static void consider(const queue_search *q, int32_t i, int32_t j, int32_t device
 {
     const gnti_placing *s = q->s;
     const int32_t last = s->queued[q->task[i]];
-    double from = q->load[last] - gnti_placing_seconds(s, q->task[i], last);
-    double to = q->load[device] + gnti_placing_seconds(s, q->task[i], device);
+    double from = q->load[last] - seconds_on(s, q->task[i], last);
+    double to = q->load[device] + seconds_on(s, q->task[i], device);
 
     if (j >= 0) {
-        from += gnti_placing_seconds(s, q->task[j], last);
-        to -= gnti_placing_seconds(s, q->task[j], device);
+        from += seconds_on(s, q->task[j], last);
+        to -= seconds_on(s, q->task[j], device);
     }
     if (fmax(from, to) < fmax(best->from, best->to) * (1.0 - 1e-9))
         *best = (queue_change){ i, j, device, from, to };
@@ -124,7 +125,7 @@ static void branch(branch_run *b, int32_t i, double last)
         int32_t pick = -1;
 
         for (int32_t d = 0; d < devices; d++) {
-            const double finish = b->load[d] + gnti_placing_seconds(q->s, q->task[i], d);
+            const double finish = b->load[d] + seconds_on(q->s, q->task[i], d);
 
             if ((finish > done || (finish == done && d > done_at)) && finish < next) {
                 next = finish;
@@ -182,7 +183,7 @@ static void restart(queue_search *q)
         const int32_t task = q->task[i], d = s->queued[task];
 
         s->start[task] = q->base[d];
-        s->finish[task] = q->base[d] += gnti_placing_seconds(s, task, d);
+        s->finish[task] = q->base[d] += seconds_on(s, task, d);
         s->free_at[d] = s->finish[task];
         if (s->start[task] == 0.0 && s->owner[d] < 0)
             gnti_placing_give(s, task, d);

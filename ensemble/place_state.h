@@ -115,8 +115,6 @@ int32_t gnti_placing_line(gnti_placing *s);
 gnt_status gnti_placing_list(gnti_placing *s, int32_t num, bool whole);
 /* After a whole list of num tasks: better queues for them, the longest of each starts. */
 gnt_status gnti_placing_search(gnti_placing *s, int32_t num);
-/* Seconds that a task takes on one device, with the move there; INFINITY: not there. */
-double gnti_placing_seconds(const gnti_placing *s, int32_t task, int32_t device);
 /* Waiting tasks, those of the least cost first, find `idle` places free and then push out running ones of
  * at least twice the cost, the most first: leaves (num_tasks) says whom. */
 gnt_status gnti_placing_push(gnti_placing *s, const double *cost, int32_t idle, bool *leaves);

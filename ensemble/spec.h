@@ -65,8 +65,6 @@ gnt_status gnti_spec_open(gnt_context *ctx, const char *path, const gnt_dataset 
 gnt_status gnti_spec_parse(gnt_context *ctx, const char *text, size_t length, const char *source,
                            const gnt_dataset *data, gnti_spec **out);
 void gnti_spec_free(gnti_spec **spec);
-/* The keys of the top level but train, vary: for help and documentation. */
-const gnt_option *gnti_spec_table(void);
 /* "independent", "mean", ...: the present word of a key of the table; "" for a key without words. */
 const char *gnti_spec_word(const gnti_spec *spec, const char *key, char out[32]);
 

@@ -249,11 +249,6 @@ done:
     return st;
 }
 
-const gnt_option *gnti_spec_table(void)
-{
-    return gnti_spec_rows;
-}
-
 const char *gnti_spec_word(const gnti_spec *spec, const char *key, char out[32])
 {
     const gnt_option *row = gnti_options_find(gnti_spec_rows, key);
