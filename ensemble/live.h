@@ -58,8 +58,9 @@ typedef struct gnti_live_device {
     int32_t type;
     bool present;
     gnti_quota quota;
-    int64_t bytes; /* that planners may fill, 0: no limit */
-    double speed;  /* by the probe, relative to the slowest */
+    int64_t bytes,
+        told_bytes; /* that planners may fill, 0: no limit; before a group did not fit what was told */
+    double speed;   /* by the probe, relative to the slowest */
     gnti_lanes *lanes;
 } gnti_live_device;
 

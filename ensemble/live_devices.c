@@ -98,7 +98,7 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     if (probed)
         GNT_TRY(probe(run, d, &device->speed));
     placed.type = device->type;
-    placed.bytes = device->bytes;
+    placed.bytes = device->told_bytes = device->bytes;
     gnti_pool_power(&run->specs[d], &placed.idle_watts, &placed.busy_watts);
     GNT_TRY(gnti_manager_event(run->manager, &(gnti_event){ .kind = GNTI_EVENT_DEVICE_ADDED,
                                                             .time = gnti_live_now(run),

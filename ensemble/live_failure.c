@@ -4,6 +4,8 @@
  *   a member among others (its loss or gradient is no number)   the others go on; it is tried again from its newest checkpoint, alone
  *   a group, by status or out of memory                         its members are tried again from their newest checkpoints, in halves
  *   a member alone                                              tried again `retries` times, as the manager counts; then given up
+ *   a group or a member, out of memory of a device              besides: its devices hold less than was planned, so it goes elsewhere,
+ *                                                               which is no retry; where nothing holds it, given up at once
  *   a device                                                    its groups are tried again elsewhere; the device is gone
  * Whoever is not named here is not touched. Failures to write files are the run's own and end it.
  */
@@ -15,6 +17,7 @@
 #include <string.h>
 
 static const double KEEP = 0.5; /* of measured seconds */
+enum { PLACE_BYTES = 200 };
 
 gnt_status gnti_live_event(gnti_live *run, gnti_event e)
 {
@@ -41,19 +44,38 @@ done:
     return st;
 }
 
-gnt_status gnti_live_note_failure(gnti_live *run, int32_t m, gnt_status status, const char *text)
+/* " on cpu 0, cpu 1": where it was, "" where that is not known. */
+static const char *place_of(const gnti_live_task *t, char out[PLACE_BYTES])
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (int32_t i = 0; t != NULL && i < t->num_devices && used < PLACE_BYTES; i++)
+        used += (size_t)snprintf(out + used, PLACE_BYTES - used, "%s%s", i == 0 ? " on " : ", ",
+                                 t->run->devices[t->devices[i]].name);
+    return out;
+}
+
+static gnt_status note_failure(gnti_live *run, const gnti_live_task *t, int32_t m, gnt_status status,
+                               const char *text)
 {
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
+    char place[PLACE_BYTES];
 
     member->status = status;
     if (text != member->failure)
         snprintf(member->failure, sizeof member->failure, "%s", text);
     GNT_TRY(note_member(run, "failed", m, member->failure, member->epoch));
-    GNT_TRY(gnti_live_note(run, "member %s failed after epoch %lld: %s", run->spec->members[m].name,
-                           (long long)member->epoch, member->failure));
+    GNT_TRY(gnti_live_note(run, "member %s failed after epoch %lld%s: %s", run->spec->members[m].name,
+                           (long long)member->epoch, place_of(t, place), member->failure));
 done:
     return st;
+}
+
+gnt_status gnti_live_note_failure(gnti_live *run, int32_t m, gnt_status status, const char *text)
+{
+    return note_failure(run, NULL, m, status, text);
 }
 
 gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, gnt_status status, const char *why)
@@ -71,8 +93,9 @@ gnt_status gnti_live_member_give_up(gnti_live *run, int32_t m, gnt_status status
     member->how = "failed";
     member->epochs_trained = member->epoch;
     GNT_TRY(note_member(run, for_good ? "given-up" : "set-aside", m, member->failure, member->epoch));
-    GNT_TRY(gnti_live_note(run, "member %s is %s: %s", run->spec->members[m].name,
-                           for_good ? "given up" : "set aside", member->failure));
+    GNT_TRY(gnti_live_note(
+        run, "member %s is %s%s: %s", run->spec->members[m].name, for_good ? "given up" : "set aside",
+        member->status == GNT_ERR_DEVICE_NOMEM ? ", no device that is there holds it" : "", member->failure));
 done:
     return st;
 }
@@ -204,6 +227,23 @@ done:
 
 /* ---- failures ------------------------------------------------------------------------------------------------------------- */
 
+/* What planners may fill of its devices is less than was thought. */
+static gnt_status tell_shortage(gnti_live_task *t)
+{
+    gnt_status st = GNT_OK;
+    gnti_live *run = t->run;
+
+    GNT_TRY(gnti_live_event(run, (gnti_event){ .kind = GNTI_EVENT_TASK_SHORT,
+                                               .task = t->id,
+                                               .epochs_done = epochs_since(t),
+                                               .generation = t->generation }));
+    for (int32_t i = 0; i < t->num_devices; i++)
+        run->devices[t->devices[i]].bytes = gnti_manager_device_bytes(run->manager, t->devices[i]);
+    gnti_live_task_stand(t);
+done:
+    return st;
+}
+
 gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const char *text)
 {
     gnt_status st = GNT_OK;
@@ -216,14 +256,19 @@ gnt_status gnti_live_task_failed(gnti_live_task *t, gnt_status status, const cha
         return lose_devices(t, text);
     for (int32_t i = 0; i < t->num_members; i++)
         if (!t->done[i])
-            GNT_TRY(gnti_live_note_failure(run, t->members[i], status, text));
-    if (live > 1)
-        return regroup(t, (live + 1) / 2);
-    for (int32_t i = 0; i < t->num_members; i++)
+            GNT_TRY(note_failure(run, t, t->members[i], status, text));
+    t->epoch = t->first_epoch; /* if it is not alone, nobody will ask any more */
+    for (int32_t i = 0; i < t->num_members && live == 1; i++)
         if (!t->done[i]) {
             run->members[t->members[i]].alone = true;
             t->epoch = run->members[t->members[i]].epoch;
         }
+    if (status == GNT_ERR_DEVICE_NOMEM)
+        GNT_TRY(tell_shortage(t));
+    if (live > 1)
+        return regroup(t, (live + 1) / 2);
+    if (status == GNT_ERR_DEVICE_NOMEM)
+        return GNT_OK;
     GNT_TRY(gnti_live_event(run, (gnti_event){ .kind = GNTI_EVENT_TASK_FAILED,
                                                .task = t->id,
                                                .epochs_done = epochs_since(t),
@@ -241,7 +286,7 @@ static gnt_status part_with(gnti_live_task *t, const gnti_live_report *report)
     for (int32_t i = 0; i < report->num_failed; i++) {
         gnti_live_member *member = &run->members[report->failed[i]];
 
-        GNT_TRY(gnti_live_note_failure(run, report->failed[i], GNT_ERR_NUMERIC, member->failure));
+        GNT_TRY(note_failure(run, t, report->failed[i], GNT_ERR_NUMERIC, member->failure));
         member->alone = true;
         member->in_task = false;
     }

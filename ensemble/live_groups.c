@@ -88,13 +88,14 @@ static void free_choice(choice *c)
     gnti_free(c->speeds);
 }
 
-/* The devices that there are; all that there were, when members fit none of these: they wait for one to come back. */
+/* The devices that there are; all that there were, with all that they were said to hold, when members fit none of these: they wait
+ * for one to come back. */
 static void list_devices(const gnti_live *run, bool all, choice *c)
 {
     c->num_devices = 0;
     for (int32_t d = 0; d < run->num_devices; d++)
         if (all || run->devices[d].present) {
-            c->capacity[c->num_devices] = run->devices[d].bytes;
+            c->capacity[c->num_devices] = all ? run->devices[d].told_bytes : run->devices[d].bytes;
             c->speeds[c->num_devices++] = run->devices[d].speed;
         }
 }
@@ -213,7 +214,7 @@ static gnt_status group(const gnti_live *run, choice *c, int32_t most, gnti_fuse
     if (c->num == 0)
         return GNT_OK;
     st = gnti_fused_groups_form(&g, run->data, groups, num);
-    if (st == GNT_ERR_NOMEM && c->num_devices < run->num_devices) {
+    if (st == GNT_ERR_NOMEM && run->num_tasks > 0) {
         list_devices(run, true, c);
         g.num_devices = c->num_devices;
         st = gnti_fused_groups_form(&g, run->data, groups, num);

@@ -108,12 +108,14 @@ static void count(const gnti_live *run, gnti_ensemble_progress *p)
     p->num_members = spec->num_members;
     for (int32_t m = 0; m < spec->num_members; m++) {
         const gnti_live_member *member = &run->members[m];
+        const int64_t epochs = member->outcome == GNTI_LIVE_FAILED ? member->epochs_trained /* and no more */
+                                                                   : spec->members[m].train.epochs;
 
         p->num_ended += member->outcome == GNTI_LIVE_ENDED;
         p->num_failed += member->outcome == GNTI_LIVE_FAILED;
-        p->epochs_all += spec->members[m].train.epochs;
-        p->epochs_done += member->outcome == GNTI_LIVE_PENDING ? (member->in_task ? 0 : member->epoch)
-                                                               : spec->members[m].train.epochs;
+        p->epochs_all += epochs;
+        p->epochs_done +=
+            member->outcome == GNTI_LIVE_PENDING ? (member->in_task ? 0 : member->epoch) : epochs;
     }
     for (int64_t i = 0; i < run->num_tasks; i++) {
         const gnti_live_task *t = run->tasks[i];

@@ -111,12 +111,12 @@ done:
     return st;
 }
 
-/* Under the lock: where it failed matters when a device is lost. */
+/* Under the lock: where it failed matters when a device is lost or too small. */
 static gnt_status order_failed(gnti_live_task *t, gnt_status status, const char *text)
 {
     gnt_status st = GNT_OK;
 
-    if (status == GNT_ERR_DEVICE_LOST)
+    if (status == GNT_ERR_DEVICE_LOST || status == GNT_ERR_DEVICE_NOMEM)
         GNT_TRY(gnti_live_task_sit(t));
     t->order.pending = false;
     GNT_TRY(gnti_live_task_failed(t, status, text));

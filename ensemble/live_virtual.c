@@ -66,10 +66,12 @@ static gnt_status carry_out(gnti_live_task *t)
         gnti_live_task_drop(t);
     pthread_mutex_lock(&run->lock);
     if (st != GNT_OK) {
-        if (st == GNT_ERR_DEVICE_LOST)
+        const gnt_status failure = st;
+
+        if (failure == GNT_ERR_DEVICE_LOST || failure == GNT_ERR_DEVICE_NOMEM)
             GNT_TRY(gnti_live_task_sit(t));
         t->order.pending = false;
-        return gnti_live_task_failed(t, st, error.text);
+        return gnti_live_task_failed(t, failure, error.text);
     }
     GNT_TRY(gnti_live_task_sit(t));
     GNT_TRY(gnti_live_event(

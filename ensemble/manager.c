@@ -197,6 +197,28 @@ done:
     return st;
 }
 
+/* A device that is gone meanwhile is no matter; what waits for one waits on. */
+static gnt_status task_short(gnti_manager *m, gnti_managed_task *t, const gnti_event *e)
+{
+    gnt_status st = GNT_OK;
+    const bool on_its_way = t->moving && (e->generation == 0 || e->generation == t->generation);
+    const gnti_seat *seat = on_its_way ? &t->flight : &t->held;
+
+    if (!is_of_now(t, e) || seat->num == 0)
+        return GNT_OK;
+    GNT_CHECK(e->epochs_done >= 0.0 && e->epochs_done <= t->epochs_done, GNT_ERR_ARG,
+              "task %lld does not fit and goes on from epoch %g, it is at %g", (long long)e->task,
+              e->epochs_done, t->epochs_done);
+    for (int32_t i = 0; i < seat->num; i++)
+        gnti_manager_device_short(m, seat->device[i]);
+    set_done(m, t, e->epochs_done);
+    gnti_managed_stand(m, t);
+    m->shrunk = true;
+    gnti_manager_plan_now(m);
+done:
+    return st;
+}
+
 static gnt_status task_changed(gnti_manager *m, gnti_managed_task *t, const gnti_event *e)
 {
     gnt_status st = GNT_OK;
@@ -255,6 +277,8 @@ static gnt_status task_event(gnti_manager *m, const gnti_event *e)
         return task_changed(m, t, e);
     case GNTI_EVENT_TASK_FAILED:
         return task_failed(m, t, e);
+    case GNTI_EVENT_TASK_SHORT:
+        return task_short(m, t, e);
     case GNTI_EVENT_TASK_ENDED:
         task_ended(m, t);
         return GNT_OK;

@@ -25,6 +25,8 @@ typedef enum gnti_event_kind {
     GNTI_EVENT_TASK_CHANGED,  /* task: fewer members are left, its bytes and seconds shrink by `scale` */
     GNTI_EVENT_TASK_ENDED,
     GNTI_EVENT_TASK_FAILED, /* retried `retries` times from epochs_done, then given up */
+    GNTI_EVENT_TASK_SHORT, /* it did not fit the devices that it was given: each of them holds less than was planned there. It is no
+                             * retry: placed elsewhere, from epochs_done on; given up when no present device holds it any more */
     GNTI_EVENT_TASK_PLACED, /* the driver has carried out RUN or HOLD, which took `seconds` (up to `time`) */
     GNTI_EVENT_TICK         /* time passes: rounds of max-min, drift, patience */
 } gnti_event_kind;
@@ -98,6 +100,8 @@ typedef struct gnti_manager_facts {
 gnt_status gnti_manager_get_facts(const gnti_manager *m, gnti_manager_facts *out);
 /* The same with bound and speeds from true seconds per epoch (tasks by id, types), where the driver knows them: the simulator. */
 gnt_status gnti_manager_get_true_facts(const gnti_manager *m, const double *seconds, gnti_manager_facts *out);
+/* Bytes that planners may fill of a device, as learned so far; 0: no limit. */
+int64_t gnti_manager_device_bytes(const gnti_manager *m, int32_t device);
 /* Seconds of an epoch of a task alone on a device of a type, as learned so far; NaN: no such task. */
 double gnti_manager_epoch_seconds(const gnti_manager *m, int64_t task, int32_t type);
 /* The bars of a Gantt chart so far: a task on a device from begin to end. Lent until the next call. */

@@ -196,6 +196,9 @@ gnt_status gnti_manager_plan(gnti_manager *m)
                             .resize_gain = m->config.resize_gain,
                             .in_round = has_rounds(m) && m->now < m->round_at };
 
+    if (m->shrunk)
+        GNT_TRY(gnti_manager_give_up_misfits(m));
+    m->shrunk = false;
     compact(m);
     GNT_TRY(ask(m, &in, &plan));
     if (m->config.check && in.num_tasks > 0)

@@ -76,10 +76,10 @@ static void add_portion(const gnti_manager *m, int32_t device, int64_t before, c
     l->num_wide += p->wide;
 }
 
-bool gnti_manager_device_fits(const gnti_manager *m, int32_t device, const gnti_managed_task *more,
-                              const gnti_seat *seat, const char **why)
+/* All of the device's list, with `more` on the seat beside them. */
+static load load_of(const gnti_manager *m, int32_t device, const gnti_managed_task *more,
+                    const gnti_seat *seat)
 {
-    const gnti_place_device *d = &m->devices[device];
     const gnti_managed_device *managed = &m->managed[device];
     load l = { 0 };
     bool listed = more == NULL;
@@ -96,10 +96,51 @@ bool gnti_manager_device_fits(const gnti_manager *m, int32_t device, const gnti_
         p = portion_of(t, device, t == more ? seat : NULL);
         add_portion(m, device, k, more, seat, &p, &l);
     }
+    return l;
+}
+
+bool gnti_manager_device_fits(const gnti_manager *m, int32_t device, const gnti_managed_task *more,
+                              const gnti_seat *seat, const char **why)
+{
+    const gnti_place_device *d = &m->devices[device];
+    const load l = load_of(m, device, more, seat);
+
     *why = l.busy > 1.0 + 1e-6                  ? "shares"
            : d->lanes > 0 && l.num > d->lanes   ? "tasks"
            : l.num_wide > 1                     ? "gangs"
            : d->bytes > 0 && l.bytes > d->bytes ? "bytes"
                                                 : NULL;
     return *why == NULL;
+}
+
+/* ---- what turned out to be too small ---- */
+
+void gnti_manager_device_short(gnti_manager *m, int32_t device)
+{
+    gnti_place_device *d = &m->devices[device];
+    const load l = load_of(m, device, NULL, NULL);
+    const int64_t bytes = gnti_max_i64(l.bytes - 1, 1);
+
+    d->bytes = d->bytes == 0 || bytes < d->bytes ? bytes : d->bytes;
+}
+
+gnt_status gnti_manager_give_up_misfits(gnti_manager *m)
+{
+    gnt_status st = GNT_OK;
+
+    for (int64_t i = 0; i < m->num_active; i++) {
+        gnti_managed_task *t = m->active[i] < 0 ? NULL : m->tasks[m->active[i]];
+        const gnti_place_input in = t != NULL ? gnti_managed_alone(m, t) : (gnti_place_input){ 0 };
+
+        if (t != NULL && isnan(t->parked_at) && !t->running && !t->moving && !gnti_place_fits(&in, 0))
+            GNT_TRY(gnti_manager_give_up(m, t));
+    }
+    gnt_clear_error(); /* of those that do not fit */
+done:
+    return st;
+}
+
+int64_t gnti_manager_device_bytes(const gnti_manager *m, int32_t device)
+{
+    return device >= 0 && device < m->num_devices ? m->devices[device].bytes : 0;
 }

@@ -108,6 +108,7 @@ struct gnti_manager {
     gnti_belief belief;
     gnti_pace paces[GNTI_MANAGER_MAX_PACES]; /* of kinds num_types, num_types + 1, ... */
     bool types_moved;                        /* predictions of what was not measured are old */
+    bool shrunk;                             /* a device holds less than was thought, since the newest plan */
 
     int32_t *wanting; /* (num_wanting) ids whose target differs */
     int64_t num_wanting, wanting_capacity;
@@ -195,6 +196,11 @@ void gnti_seat_set_needs(const gnti_manager *m, const gnti_managed_task *t, gnti
 /* Whether the tasks of a device's list, with `more` on the seat beside them (NULL: nobody), fit it; *why is a text then. */
 bool gnti_manager_device_fits(const gnti_manager *m, int32_t device, const gnti_managed_task *more,
                               const gnti_seat *seat, const char **why);
+
+/* The device holds less than all of its list as planned: so planners may fill a byte less from now on. */
+void gnti_manager_device_short(gnti_manager *m, int32_t device);
+/* Who is not parked and fits no present device any more is given up. */
+gnt_status gnti_manager_give_up_misfits(gnti_manager *m);
 
 /* ---- manager_facts.c ---- */
 /* Seconds since the device came, or the first task if later. */

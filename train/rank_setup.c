@@ -281,14 +281,16 @@ done:
 /* Says which device is too small, and what to change. */
 static gnt_status too_small(const gnt_trainer *tr, const gnti_rank *rank)
 {
-    char text[GNTI_ERROR_TEXT_BYTES];
+    char text[GNTI_ERROR_TEXT_BYTES], which[64] = "";
 
     snprintf(text, sizeof text, "%s", gnt_last_error());
-    return gnti_error_set(GNT_ERR_DEVICE_NOMEM, __FILE__, __LINE__, __func__,
-                          "device %d of %d, with %lld rows: %s: add a device (--devices), raise its mem, or "
-                          "take narrower layers or fewer seeds",
-                          (int)rank->rank, (int)tr->job.place.size,
-                          (long long)(rank->rows != NULL ? rank->rows->num_own : tr->data->num_nodes), text);
+    if (tr->job.place.size > 1)
+        snprintf(which, sizeof which, "device %d of %d, with %lld rows: ", (int)rank->rank,
+                 (int)tr->job.place.size,
+                 (long long)(rank->rows != NULL ? rank->rows->num_own : tr->data->num_nodes));
+    return gnti_error_set(
+        GNT_ERR_DEVICE_NOMEM, __FILE__, __LINE__, __func__,
+        "%s%s: add a device (--devices), raise its mem, or take narrower layers or fewer seeds", which, text);
 }
 
 /* On the rank's thread, which touches its memory first. */

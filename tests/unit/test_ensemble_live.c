@@ -131,6 +131,7 @@ static void devices_change_nothing(void **state)
 {
     static const char *const devices[] = { "3", "cpu:clock=virtual;cpu:clock=virtual,speed=0.25",
                                            "cpu:clock=virtual;cpu:clock=virtual,lost=5",
+                                           "cpu:clock=virtual;cpu:clock=virtual,lost=0",
                                            "cpu:threads=1;cpu:threads=1,lost=7" };
     char run[GNT_TEST_PATH_BYTES];
 
@@ -242,6 +243,43 @@ static void group_without_memory_is_cut(void **state)
     for (int m = 0; m < 8; m++) {
         snprintf(name, sizeof name, "m%02d", m);
         assert_same_member(whole, name, run, name);
+    }
+}
+
+/* What does not fit one device goes to another one that it has not been on, or over several; it is no retry. Where nothing holds it, it
+ * is set aside at once. */
+static void member_goes_where_there_is_room(void **state)
+{
+    static const struct {
+        const char *devices, *keys;
+        bool fits;
+    } cases[] = {
+        { "cpu:clock=virtual,room=60K;cpu:clock=virtual", "", true },
+        { "cpu:threads=1,room=60K;cpu:threads=1", "", true },
+        { "cpu:clock=virtual,room=40K;cpu:clock=virtual,room=50K;cpu:clock=virtual,room=1;cpu:clock=virtual",
+          "", true },
+        { "cpu:clock=virtual,room=42K;cpu:clock=virtual,room=42K", "chunks: 4, ", true },
+        { "cpu:threads=1,room=42K;cpu:threads=1,room=42K", "chunks: 4, ", true },
+        { "cpu:clock=virtual,room=30K;cpu:clock=virtual,room=40K", "", false },
+        { "cpu:threads=1,room=30K;cpu:threads=1,room=40K", "", false },
+    };
+    char spec[200], run[GNT_TEST_PATH_BYTES];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        gnt_status st;
+
+        snprintf(spec, sizeof spec,
+                 "model: \"gcn:64, gcn\"\ntrain: { %sepochs: 3, dropout: 0.5 }\nretries: 0\ncount: 2\n",
+                 cases[i].keys);
+        st = run_it(&(call){ .spec = spec, .run = new_folder(run, "short"), .devices = cases[i].devices },
+                    NULL);
+        if (!cases[i].fits)
+            gnt_assert_error_has("the device's memory must hold");
+        assert_int_equal(st, cases[i].fits ? GNT_OK : GNT_ERR_DEVICE_NOMEM);
+        assert_true(count_events(run, "failed", NULL) > 0);
+        assert_int_equal(count_events(run, "ended", NULL), cases[i].fits ? 2 : 0);
+        assert_int_equal(count_events(run, "set-aside", NULL), cases[i].fits ? 0 : 2);
     }
 }
 
@@ -539,6 +577,7 @@ int main(void)
         cmocka_unit_test(failed_allocation_loses_nothing),
         cmocka_unit_test(complete_run_is_left_alone),
         cmocka_unit_test(group_without_memory_is_cut),
+        cmocka_unit_test(member_goes_where_there_is_room),
         cmocka_unit_test(timed_requests_are_kept),
         cmocka_unit_test(resized_run_is_the_fixed_one),
         cmocka_unit_test(test_labels_change_nothing),
