@@ -78,7 +78,9 @@ typedef struct gnti_live_report {
     gnt_status status; /* of the trainer; error: its record */
     gnti_error_record error;
     double seconds;      /* of the epoch: virtual, or wall time; what follows it does not count */
-    bool shared;         /* it waited for its turn: seconds are not those of an epoch alone */
+    double waited;       /* wall time: for its turns */
+    bool shared;         /* it waited: seconds are not those of an epoch alone */
+    int64_t num_steps;   /* of the epoch */
     int32_t num_members; /* that trained, idle slots too */
     int64_t bytes;       /* the most that the trainer has had of a device */
     double scale;        /* members left over members before; 1: as before */
@@ -116,15 +118,17 @@ typedef struct gnti_live_task {
     /* live_threads.c */
     pthread_t thread, preparer;
     bool has_thread, thread_ended, preparing, prepared;
+    double waited;     /* for turns in the epoch under way */
     gnt_trainer *next; /* of the preparer, with its members */
     int32_t *next_members, num_next, *next_devices, num_next_devices;
     int64_t next_generation; /* of the order that it is for */
     gnt_status next_status;
 
     /* live_virtual.c */
-    bool in_epoch;
-    double ends_at;
-    gnti_live_report report; /* of the epoch that is under way */
+    bool in_epoch, in_step; /* between two steps it asks for its turn */
+    int64_t steps_left;
+    double step_seconds, ends_at; /* of the step under way */
+    gnti_live_report report;      /* of the epoch that is under way */
 } gnti_live_task;
 
 struct gnti_live {

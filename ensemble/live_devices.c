@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/team.h"
 #include "ensemble/pool_device.h"
+#include "kernels/scratch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     run->specs[d] = *spec;
     run->specs[d].quota = &device->quota;
     device->quota.limit = spec->room > 0 ? spec->room : spec->memory;
+    GNT_TRY(gnti_scratch_create_shared(&run->specs[d], d, gnti_context_device_config(run->ctx),
+                                       &run->specs[d].scratch));
     GNT_TRY(gnti_pool_name(spec, d, device->name));
     GNT_TRY(gnti_lanes_create(&device->lanes));
     run->num_devices++;
@@ -159,8 +162,10 @@ void gnti_live_devices_close(gnti_live *run)
     gnti_context_set_pool(run->ctx, NULL, 0);
     gnti_group_profile_free(&run->profile);
     gnti_group_profile_free(&run->cache);
-    for (int32_t d = 0; d < run->num_devices; d++)
+    for (int32_t d = 0; d < run->num_devices; d++) {
         gnti_lanes_free(&run->devices[d].lanes);
+        gnti_scratch_free(&run->specs[d].scratch);
+    }
     gnti_free(run->devices);
     gnti_free(run->specs);
 }

@@ -188,7 +188,9 @@ gnt_status gnti_live_task_train(gnti_live_task *t, gnti_live_report *report)
 {
     gnt_status st = GNT_OK;
     const double begin = gnti_clock_seconds();
+    const int64_t steps = gnti_trainer_steps_done(t->trainer);
 
+    t->waited = 0.0;
     *report = (gnti_live_report){ .scale = 1.0, .stats = { .struct_size = sizeof report->stats } };
     GNT_TRY(end_complete(t));
     report->over = gnti_live_task_live(t, NULL) == 0;
@@ -204,8 +206,10 @@ gnt_status gnti_live_task_train(gnti_live_task *t, gnti_live_report *report)
     t->epoch = report->stats.epoch;
     report->num_members = t->num_members;
     report->bytes = gnti_trainer_device_bytes(t->trainer);
+    report->num_steps = gnti_trainer_steps_done(t->trainer) - steps;
+    report->waited = t->waited;
     report->seconds = isfinite(report->stats.virtual_seconds) ? report->stats.virtual_seconds
-                                                              : gnti_clock_seconds() - begin;
+                                                              : gnti_clock_seconds() - begin - t->waited;
 done:
     return st;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members that nobody trains become groups (fusion.h), groups become tasks of the manager.
  *
- * A task's memory is what its own trainer takes on a device, all the time: trainers of different tasks do not share scratch memory, so
- * for planners it lasts.
+ * What a task holds of a device all the time (graph where that is copied there, weights, moments) lasts for planners; the memory of its
+ * steps it has in common with all others there, who take turns (lanes.h).
  */
 #include "ensemble/live.h"
 
@@ -183,15 +183,16 @@ static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_l
                              .overhead = GNTI_GANG_OVERHEAD,
                              .max_devices = gnti_live_widest_gang(run, t->members[0]),
                              .shared_bytes = g->shared_bytes,
-                             .lasting_bytes = g->lasting_bytes + g->scratch_bytes,
+                             .lasting_bytes = g->lasting_bytes,
+                             .scratch_bytes = g->scratch_bytes,
                              .data = t->view,
                              .foreground = run->spec->members[t->members[0]].foreground };
 
     GNT_TRY(gnti_calloc_array(&seconds, run->num_types));
     GNT_TRY(gnti_live_forecast(run, g, seconds, &bytes));
     task.seconds = seconds;
-    if (bytes > 0)
-        task.lasting_bytes = bytes;
+    if (bytes > 0) /* measured, steps included */
+        task.lasting_bytes = gnti_max_i64(bytes - g->scratch_bytes, 0);
     GNT_TRY(gnti_live_event(
         run, (gnti_event){ .kind = GNTI_EVENT_TASK_ARRIVED, .task = t->id, .new_task = &task }));
 done:

@@ -18,17 +18,24 @@ static const double LOOK_EVERY = 0.05;
 
 /* ---- turns ---------------------------------------------------------------------------------------------------------------- */
 
-/* Of all its devices, in ascending order, so that two gangs never wait for each other. */
-static void enter(gnti_live_task *t)
+/* Each rank asks for its own device alone. No device has two gangs, so they never wait for each other in a circle. */
+static void take_turn(void *user, int32_t rank)
 {
-    for (int32_t i = 0; i < t->num_devices; i++)
-        gnti_lanes_enter(t->run->devices[t->devices[i]].lanes, t->id);
+    gnti_live_task *t = user;
+    const double begin = gnti_clock_seconds();
+
+    if (rank < t->num_devices)
+        gnti_lanes_enter(t->run->devices[t->devices[rank]].lanes, t->id);
+    if (rank == 0)
+        t->waited += gnti_clock_seconds() - begin;
 }
 
-static void leave(gnti_live_task *t)
+static void give_turn(void *user, int32_t rank)
 {
-    for (int32_t i = t->num_devices - 1; i >= 0; i--)
-        gnti_lanes_exit(t->run->devices[t->devices[i]].lanes, t->id);
+    gnti_live_task *t = user;
+
+    if (rank < t->num_devices)
+        gnti_lanes_exit(t->run->devices[t->devices[rank]].lanes, t->id);
 }
 
 /* ---- orders --------------------------------------------------------------------------------------------------------------- */
@@ -197,20 +204,16 @@ static gnt_status train(gnti_live_task *t)
     gnt_status st = GNT_OK;
     gnti_live *run = t->run;
     gnti_live_report report;
-    const double begin = gnti_clock_seconds();
-    double waited;
     gnti_error_record error;
 
     pthread_mutex_unlock(&run->lock);
-    enter(t);
-    waited = gnti_clock_seconds() - begin;
+    gnti_trainer_set_turns(t->trainer, &(gnti_turns){ take_turn, give_turn, t });
     st = gnti_live_task_train(t, &report);
-    leave(t);
     if (st == GNT_OK)
         st = gnti_live_task_follow(t, &report);
     error = *gnti_error_get();
-    report.seconds += waited;
-    report.shared = waited > 0.1 * report.seconds;
+    report.seconds += report.waited;
+    report.shared = report.waited > 0.1 * report.seconds;
     if (st == GNT_OK && (report.status != GNT_OK || report.over))
         gnti_live_task_drop(t);
     pthread_mutex_lock(&run->lock);

@@ -2,8 +2,8 @@
 /* The driver on a virtual clock: real training in one thread, in the order of virtual time, so that the same spec gives the same
  * schedule, byte for byte.
  *
- * An epoch is computed when it begins and reported when it ends, `seconds` of the devices' clocks later; until then its devices are
- * taken. Tasks that share a device ask for their turns (lanes.h). Moves take place at ends of epochs; making a trainer costs nothing
+ * An epoch is computed when it begins and reported when it ends, `seconds` of the devices' clocks later; its steps have an equal part
+ * of these each, during which its devices are taken. Tasks that share a device ask for their turns before each step (lanes.h). Moves take place at ends of epochs; making a trainer costs nothing
  * here, handing states over what they take on the links of the devices (bandwidth, where they have one).
  */
 #include "ensemble/live.h"
@@ -99,13 +99,19 @@ static bool may_begin(gnti_live_task *t)
     return may;
 }
 
+static void begin_step(gnti_live_task *t)
+{
+    for (int32_t i = 0; i < t->num_devices; i++)
+        gnti_lanes_begin(t->run->devices[t->devices[i]].lanes, t->id, t->run->now);
+    t->in_step = true;
+    t->ends_at = t->run->now + t->step_seconds;
+}
+
 static gnt_status begin_epoch(gnti_live_task *t)
 {
     gnt_status st = GNT_OK;
     gnti_live *run = t->run;
 
-    for (int32_t i = 0; i < t->num_devices; i++)
-        gnti_lanes_begin(run->devices[t->devices[i]].lanes, t->id, run->now);
     pthread_mutex_unlock(&run->lock);
     st = gnti_live_task_train(t, &t->report);
     if (st == GNT_OK)
@@ -114,7 +120,9 @@ static gnt_status begin_epoch(gnti_live_task *t)
         gnti_live_task_drop(t);
     pthread_mutex_lock(&run->lock);
     t->in_epoch = true;
-    t->ends_at = run->now + t->report.seconds;
+    t->steps_left = gnti_max_i64(t->report.num_steps, 1);
+    t->step_seconds = t->report.seconds / (double)t->steps_left;
+    begin_step(t);
     return st;
 }
 
@@ -124,8 +132,6 @@ static gnt_status end_epoch(gnti_live_task *t)
     gnti_live *run = t->run;
 
     t->in_epoch = false;
-    for (int32_t i = 0; i < t->num_devices; i++)
-        gnti_lanes_end(run->devices[t->devices[i]].lanes, t->id, run->now);
     t->report.shared = run->now - t->asked_at > 1.0001 * t->report.seconds;
     t->report.seconds = run->now - t->asked_at; /* its turns included */
     t->asked_at = run->now;
@@ -133,6 +139,14 @@ static gnt_status end_epoch(gnti_live_task *t)
 done:
     gnti_live_report_clear(&t->report);
     return st;
+}
+
+static gnt_status end_step(gnti_live_task *t)
+{
+    for (int32_t i = 0; i < t->num_devices; i++)
+        gnti_lanes_end(t->run->devices[t->devices[i]].lanes, t->id, t->run->now);
+    t->in_step = false;
+    return --t->steps_left == 0 ? end_epoch(t) : GNT_OK;
 }
 
 /* ---- time ------------------------------------------------------------------------------------------------------------------- */
@@ -169,7 +183,9 @@ static gnt_status do_present(gnti_live *run)
     for (int64_t i = 0; i < run->num_tasks; i++) {
         gnti_live_task *t = run->tasks[i];
 
-        if (!t->over && !t->in_epoch && !t->lost && t->trainer != NULL && may_begin(t))
+        if (t->in_epoch && !t->in_step && may_begin(t))
+            begin_step(t);
+        else if (!t->over && !t->in_epoch && !t->lost && t->trainer != NULL && may_begin(t))
             GNT_TRY(begin_epoch(t));
     }
 done:
@@ -182,7 +198,7 @@ static double next_time(gnti_live *run)
     double next = gnti_manager_wants_tick(run->manager);
 
     for (int64_t i = 0; i < run->num_tasks; i++)
-        if (run->tasks[i]->in_epoch)
+        if (run->tasks[i]->in_step)
             next = fmin(next, run->tasks[i]->ends_at);
     for (int32_t d = 0; d < run->num_devices; d++)
         next = fmin(next, gnti_lanes_wakes(run->devices[d].lanes, run->now));
@@ -213,8 +229,8 @@ static gnt_status step(gnti_live *run)
     if (run->now >= gnti_manager_wants_tick(run->manager))
         GNT_TRY(gnti_live_event(run, (gnti_event){ .kind = GNTI_EVENT_TICK }));
     for (int64_t i = 0; i < run->num_tasks; i++)
-        if (run->tasks[i]->in_epoch && run->tasks[i]->ends_at <= run->now)
-            GNT_TRY(end_epoch(run->tasks[i]));
+        if (run->tasks[i]->in_step && run->tasks[i]->ends_at <= run->now)
+            GNT_TRY(end_step(run->tasks[i]));
     GNT_TRY(gnti_live_take_requests(run));
     GNT_TRY(gnti_live_show(run, false));
 done:

@@ -23,6 +23,8 @@
 
 #include "kernels/backend.h"
 
+typedef struct gnti_scratch gnti_scratch;
+
 typedef struct gnti_device_spec {
     char backend[16];
     int32_t index;            /* of the back end's list, -1: the next one */
@@ -39,6 +41,8 @@ typedef struct gnti_device_spec {
     int64_t slow_step;
     int64_t lost_step; /* -1: never */
     gnti_quota *quota; /* of a device of a pool (nn/program.h), lent; NULL: it is not shared */
+    gnti_scratch
+        *scratch; /* the same: what all that run there have in common between steps (kernels/scratch.h) */
 } gnti_device_spec;
 
 /* In place of a back end's name: "pool:3" is a device of the context's pool. */

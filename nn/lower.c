@@ -59,7 +59,7 @@ static void find_memory(const gnti_program *p, const gnti_value *v, gnt_mat_view
     view->offset = v->offset > 0 ? (size_t)v->offset : 0;
     switch (v->storage) {
     case GNTI_IN_WORKSPACE:
-        view->buf = p->workspace->buf;
+        view->buf = gnti_scratch_buffer(p->workspace);
         break;
     case GNTI_IN_HOISTED:
         view->buf = owner->hoisted;
@@ -374,6 +374,7 @@ gnt_status gnti_lower_program(gnti_program *p)
 {
     gnt_status st = GNT_OK;
 
+    gnti_scratch_hold(p->workspace, p->params);
     p->lowering.count = 0;
     p->lowering.num_under_way = 0;
     if (!p->hoisted_shared)
@@ -381,8 +382,9 @@ gnt_status gnti_lower_program(gnti_program *p)
     p->num_hoist_instrs = p->lowering.count;
     GNT_TRY(lower_nodes(p, false));
     GNT_TRY(gnti_chain_lower(p));
-    p->workspace_version = p->workspace->version;
+    p->workspace_version = gnti_scratch_version(p->workspace);
 done:
+    gnti_scratch_release(p->workspace);
     return st;
 }
 

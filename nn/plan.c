@@ -247,8 +247,10 @@ static gnt_status open_device(gnti_program *p)
     GNT_TRY(gnti_buffer_alloc(p->dev, p->step_bytes, &p->step));
     GNT_TRY(gnti_buffer_alloc(p->dev, (size_t)members * 4 * sizeof(double), &p->stats));
     GNT_TRY(gnti_buffer_alloc(p->dev, (size_t)members * sizeof(int32_t), &p->bad));
-    GNT_TRY(gnti_calloc_array(&p->workspace, 1));
-    p->workspace->num_users = 1;
+    p->workspace = p->config.scratch;
+    if (p->workspace == NULL)
+        GNT_TRY(gnti_scratch_create(p->dev, &p->workspace));
+    gnti_scratch_join(p->workspace, &p->user);
 done:
     return st;
 }

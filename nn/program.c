@@ -9,17 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static void leave_workspace(gnti_program *p)
-{
-    if (p->workspace == NULL)
-        return;
-    if (--p->workspace->num_users == 0) {
-        gnti_buffer_free(&p->workspace->buf);
-        gnti_free(p->workspace);
-    }
-    p->workspace = NULL;
-}
-
 void gnti_program_free(gnti_program **p)
 {
     gnti_program *q;
@@ -35,7 +24,7 @@ void gnti_program_free(gnti_program **p)
         gnti_capture_drop(q);
     gnti_bound_free(q);
     gnti_parts_free(q);
-    leave_workspace(q);
+    gnti_scratch_part(&q->workspace, &q->user);
     gnti_lowering_free(&q->lowering);
     gnti_free(q->chain_ops);
     gnti_free(q->chains);
@@ -88,14 +77,7 @@ static gnt_status grow(gnti_program *p)
     if (grown)
         GNT_TRY(gnti_plan_memory(p));
     p->laid_out = true;
-    if (p->workspace_bytes > p->workspace->bytes || p->workspace->buf == NULL) {
-        gnti_buffer_free(&p->workspace->buf);
-        p->workspace->bytes = 0;
-        p->workspace->version++;
-        GNT_TRY(
-            gnti_buffer_alloc(p->dev, p->workspace_bytes > 0 ? p->workspace_bytes : 1, &p->workspace->buf));
-        p->workspace->bytes = p->workspace_bytes;
-    }
+    GNT_TRY(gnti_scratch_fit(p->workspace, &p->user, p->workspace_bytes));
 done:
     return st;
 }
@@ -327,8 +309,9 @@ gnt_status gnti_program_run(gnti_program *p, const gnti_step *step)
     GNT_CHECK(!p->hoisted_shared || p->partner->hoist_version == p->partner_hoist_version, GNT_ERR_STATE,
               "the program whose hoisted values are shared was bound again: bind this one too");
     GNT_TRY(gnti_params_take_turn(p->params, p->stream));
-    if (p->workspace_version != p->workspace->version) {
+    if (p->workspace_version != gnti_scratch_version(p->workspace)) {
         gnti_capture_drop(p);
+        GNT_TRY(gnti_scratch_fit(p->workspace, &p->user, p->workspace_bytes));
         GNT_TRY(gnti_lower_program(p));
     }
     if (p->clock != NULL)
@@ -417,7 +400,7 @@ gnt_status gnti_program_read_var(gnti_program *p, gnt_var v, int32_t member, flo
     GNT_CHECK((value->keep && value->storage != GNTI_IN_NOTHING) || value->storage == GNTI_IN_WEIGHTS,
               GNT_ERR_STATE, "value %d does not outlive a run: mark it with gnti_tape_keep while recording",
               v.id);
-    GNT_CHECK(p->workspace_version == p->workspace->version, GNT_ERR_STATE,
+    GNT_CHECK(p->workspace_version == gnti_scratch_version(p->workspace), GNT_ERR_STATE,
               "the program has not run since it was bound");
     view = gnti_lower_view(&p->lowering, v.id);
     GNT_CHECK(view.buf != NULL, GNT_ERR_STATE, "value %d is not in memory", v.id);
@@ -451,12 +434,34 @@ gnt_status gnti_program_share(gnti_program *p, gnti_program *with)
     GNT_CHECK(p != NULL && with != NULL && p != with, GNT_ERR_ARG, "two programs are needed");
     GNT_CHECK(p->params != NULL && with->params != NULL && p->dev == with->dev, GNT_ERR_ARG,
               "programs share only on one device");
-    leave_workspace(p);
+    gnti_scratch_part(&p->workspace, &p->user);
     p->workspace = with->workspace;
-    p->workspace->num_users++;
+    gnti_scratch_join(p->workspace, &p->user);
     p->workspace_version = -1;
     p->partner = with;
     p->bound = false;
 done:
     return st;
+}
+
+bool gnti_program_hold(gnti_program *p)
+{
+    return !gnti_scratch_is_shared(p->workspace) || gnti_scratch_hold(p->workspace, p->params);
+}
+
+void gnti_program_release(gnti_program *p)
+{
+    gnti_error_record kept;
+
+    if (!gnti_scratch_is_shared(p->workspace))
+        return;
+    gnti_error_keep(&kept); /* what failed has been told already */
+    (void)gnti_stream_finish(p->stream);
+    gnti_error_give_back(&kept);
+    gnti_scratch_release(p->workspace);
+}
+
+size_t gnti_program_scratch_bytes(const gnti_program *p)
+{
+    return gnti_scratch_is_shared(p->workspace) ? p->user.bytes : 0;
 }

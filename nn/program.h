@@ -159,6 +159,8 @@ typedef struct gnti_plan_config {
     int64_t max_arcs;      /* of a batch's operator, 0: not known */
     int32_t block_members; /* g, 0: chosen by width and stored with the run */
     const char *choices;   /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
+    gnti_scratch *
+        scratch; /* its workspace, in common with others that take turns on its device; lent; NULL: its own */
 } gnti_plan_config;
 
 typedef struct gnti_program gnti_program;
@@ -247,6 +249,13 @@ gnti_op_work gnti_program_op_work(const gnti_program *p, int64_t index, const gn
 bool gnti_program_only_sums(const gnti_program *p);
 /* Lays a dry run out for so many rows; gnti_program_get_bytes tells. */
 gnt_status gnti_program_lay_out(gnti_program *p, int64_t rows, int64_t halo_rows);
+
+/* Its turn where its workspace is in common with other trainers' programs (gnti_plan_config.scratch): around running it and reading what
+ * it left. False: what it left earlier is gone. Release waits for what is queued. Nothing where the workspace is its own. */
+bool gnti_program_hold(gnti_program *p);
+void gnti_program_release(gnti_program *p);
+/* Bytes of a workspace in common that it needs; 0: its own. */
+size_t gnti_program_scratch_bytes(const gnti_program *p);
 
 /* Shares the workspace of another program that never runs at the same time, and its hoisted values while both are bound
  * to the same operators and features. */

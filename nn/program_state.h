@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "kernels/cost.h"
+#include "kernels/scratch.h"
 #include "nn/ir.h"
 #include "nn/lower.h"
 #include "nn/model.h"
@@ -60,13 +61,6 @@ typedef struct gnti_loss_rows {
     gnti_graph *arcs;
     gnt_spmm_plan *plan; /* NULL: too few arcs would be left out */
 } gnti_loss_rows;
-
-typedef struct gnti_workspace {
-    gnt_buffer *buf;
-    size_t bytes;
-    int64_t version; /* grows whenever buf changes */
-    int32_t num_users;
-} gnti_workspace;
 
 /* Instructions [first, end) as one chain, or one instruction alone; interior rows take the ops behind their product along. */
 typedef struct gnti_chain_run {
@@ -135,7 +129,8 @@ struct gnti_program {
     gnti_pool *pool; /* of what is bound, when that changes at each step; NULL else */
     bool bound;
 
-    gnti_workspace *workspace;
+    gnti_scratch *workspace;
+    gnti_scratch_user user; /* of it */
     int64_t workspace_version;
     gnti_program *partner; /* shares its workspace and hoisted values */
     bool hoisted_shared;

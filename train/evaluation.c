@@ -20,6 +20,7 @@ static gnt_status rank_evaluate(gnti_rank *rank, void *user)
     gnt_status st = GNT_OK;
     gnt_trainer *tr = user;
 
+    (void)gnti_rank_take_turn(tr, rank);
     GNT_TRY(gnti_evaluator_run(rank->evaluator));
     for (int32_t m = 0; m < tr->num_members; m++) {
         double train_metric, valid_metric, valid_loss;
@@ -36,6 +37,7 @@ static gnt_status rank_evaluate(gnti_rank *rank, void *user)
         tr->members[m].valid_loss = valid_loss;
     }
 done:
+    gnti_rank_give_turn(tr, rank);
     return st;
 }
 
@@ -129,6 +131,7 @@ static gnt_status rank_test(gnti_rank *rank, void *user)
     const int64_t cells = tr->data->y.num_classes * tr->data->y.num_classes;
     int64_t *confusion = NULL;
 
+    (void)gnti_rank_take_turn(tr, rank);
     GNT_TRY(rank_use_best(rank, user));
     if (tr->confusion != NULL && rank != tr->lead)
         GNT_TRY(gnti_alloc_array(&confusion, cells));
@@ -147,6 +150,7 @@ static gnt_status rank_test(gnti_rank *rank, void *user)
     }
     GNT_TRY(gnti_params_use_best(rank->params, false)); /* a failed run is not used again */
 done:
+    gnti_rank_give_turn(tr, rank);
     gnti_free(confusion);
     return st;
 }

@@ -113,6 +113,19 @@ gnt_status gnti_evaluator_run(gnti_evaluator *ev)
     return gnti_program_run(ev->program, &step);
 }
 
+size_t gnti_evaluator_scratch_bytes(const gnti_evaluator *ev)
+{
+    return gnti_program_scratch_bytes(ev->program);
+}
+
+void gnti_evaluator_settle(gnti_evaluator *ev)
+{
+    if (gnti_program_scratch_bytes(ev->program) == 0)
+        return;
+    (void)gnti_program_hold(ev->program);
+    gnti_program_release(ev->program);
+}
+
 gnt_status gnti_evaluator_read(gnti_evaluator *ev, int32_t member, float *logits)
 {
     return gnti_program_read_var(ev->program, ev->logits, member, logits);

@@ -34,6 +34,9 @@ void gnti_evaluator_free(gnti_evaluator **ev);
 
 /* All members with the weights that params hold now. Every rank calls it. */
 gnt_status gnti_evaluator_run(gnti_evaluator *ev);
+/* Nothing of it is under way any more; nothing to wait for where its workspace is its own. */
+void gnti_evaluator_settle(gnti_evaluator *ev);
+size_t gnti_evaluator_scratch_bytes(const gnti_evaluator *ev); /* as gnti_program_scratch_bytes */
 gnt_status gnti_evaluator_read(gnti_evaluator *ev, int32_t member, float *logits); /* (rows, classes) */
 gnt_status gnti_evaluator_read_hidden(gnti_evaluator *ev, int32_t member,
                                       float *out); /* (rows, hidden width) */

@@ -278,7 +278,13 @@ int64_t gnti_trainer_device_bytes(const gnt_trainer *tr)
 {
     int64_t most = 0;
 
-    for (int32_t i = 0; i < gnti_ranks_local(tr->ranks); i++)
-        most = gnti_max_i64(most, (int64_t)gnti_device_peak_bytes(gnti_ranks_at(tr->ranks, i)->device));
+    for (int32_t i = 0; i < gnti_ranks_local(tr->ranks); i++) {
+        const gnti_rank *rank = gnti_ranks_at(tr->ranks, i);
+        const size_t step = gnti_program_scratch_bytes(rank->program),
+                     evaluation = gnti_evaluator_scratch_bytes(rank->evaluator);
+
+        most = gnti_max_i64(
+            most, (int64_t)(gnti_device_peak_bytes(rank->device) + (step > evaluation ? step : evaluation)));
+    }
     return most;
 }

@@ -82,7 +82,19 @@ gnt_status gnti_trainer_refresh_norms(gnt_trainer *tr);
  * the job takes part; only the root's array is filled. */
 gnt_status gnti_trainer_member_logits(gnt_trainer *tr, int32_t member, bool best, float *logits);
 
-/* The most bytes that one of its devices has had to give. */
+/* ---- turn.c: a device that several trainers share ---- */
+/* Asked for before a step (or evaluation), given back behind it, on the thread of the rank that computes; rank: index of the device in
+ * the config's text. */
+typedef struct gnti_turns {
+    void (*take)(void *user, int32_t rank);
+    void (*give)(void *user, int32_t rank);
+    void *user;
+} gnti_turns;
+/* From the next step on; copied. NULL: nobody is asked. */
+void gnti_trainer_set_turns(gnt_trainer *tr, const gnti_turns *turns);
+int64_t gnti_trainer_steps_done(const gnt_trainer *tr);
+
+/* The most bytes that one of its devices has had to give, memory in common with other trainers included. */
 int64_t gnti_trainer_device_bytes(const gnt_trainer *tr);
 
 /* ---- member_file.c: FOLDER/checkpoint.h5 (and checkpoint.prev.h5), FOLDER/best.h5 of one member ------------------ */

@@ -2,7 +2,7 @@
 /* Logits of a member, by node of the dataset: evaluated as validation is, gathered at rank 0.
  *
  * One evaluation serves all members: their logits stay where they are until the weights change or the training program, which
- * shares the memory, runs. Over parts each rank sends the ids and logits of its own rows.
+ * shares the memory, runs, or another trainer's where these share it too. Over parts each rank sends the ids and logits of its own rows.
  */
 #include "train/member.h"
 #include "train/trainer_state.h"
@@ -142,7 +142,11 @@ static gnt_status rank_logits(gnti_rank *rank, void *user)
     const logits_call *call = user;
     const gnti_logits_of wanted = call->best ? GNTI_LOGITS_OF_BEST : GNTI_LOGITS_OF_PRESENT;
 
-    if (call->tr->logits_of != wanted)
+    /* what other trainers left is not ours; the ranks of a gang, which must agree, take no chance */
+    const bool ours = gnti_rank_take_turn(call->tr, rank) &&
+                      (rank->comm->size == 1 || gnti_program_scratch_bytes(rank->program) == 0);
+
+    if (call->tr->logits_of != wanted || !ours)
         GNT_TRY(run_evaluator(call, rank));
     if (rank->rows == NULL) {
         GNT_TRY(gnti_evaluator_read(rank->evaluator, call->member, call->out));
@@ -151,6 +155,7 @@ static gnt_status rank_logits(gnti_rank *rank, void *user)
         GNT_TRY(gather(call, rank));
     }
 done:
+    gnti_rank_give_turn(call->tr, rank);
     return st;
 }
 

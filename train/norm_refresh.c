@@ -82,6 +82,7 @@ static gnt_status rank_refresh(gnti_rank *rank, void *user)
     gnt_status st = GNT_OK;
     const gnt_trainer *tr = user;
 
+    (void)gnti_rank_take_turn(tr, rank);
     GNT_TRY(set_still(tr, rank));
     GNT_TRY(scale_statistics(tr, rank, 0.0f));
     GNT_TRY(still_step(tr, rank));
@@ -89,6 +90,7 @@ static gnt_status rank_refresh(gnti_rank *rank, void *user)
     for (int32_t m = 0; m < tr->num_members; m++)
         GNT_TRY(gnti_rank_set_fixed_hypers(tr, rank, m));
 done:
+    gnti_rank_give_turn(tr, rank);
     return st;
 }
 

@@ -90,7 +90,8 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
                                     .lasting = tr->config.source == GNTI_SOURCE_WORD_FULL,
                                     .batches = tr->config.source != GNTI_SOURCE_WORD_FULL,
                                     .max_arcs = gnti_source_max_arcs(rank->source),
-                                    .choices = tr->choices };
+                                    .choices = tr->choices,
+                                    .scratch = tr->job.place.specs[rank->rank].scratch };
 
     GNT_TRY(gnti_tape_create(tr->ctx, tr->num_members, true, &t));
     record(tr, rank, t); /* planning tells of a failure */
@@ -195,7 +196,7 @@ done:
     return st;
 }
 
-gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step)
+static gnt_status step_in_turn(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step)
 {
     gnt_status st = GNT_OK;
     const gnti_step what = { .step = step, .seeds = tr->seeds, .live = rank->live };
@@ -208,5 +209,15 @@ gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_ba
     GNT_TRY(gnti_program_run(rank->program, &what));
     GNT_TRY(take_stats(tr, rank));
 done:
+    return st;
+}
+
+gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step)
+{
+    gnt_status st;
+
+    (void)gnti_rank_take_turn(tr, rank);
+    st = step_in_turn(tr, rank, batch, step);
+    gnti_rank_give_turn(tr, rank);
     return st;
 }

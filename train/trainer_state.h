@@ -99,7 +99,8 @@ struct gnt_trainer {
 
     gnti_run *run; /* NULL: no folder, or another process has it */
     gnt_status status;
-    atomic_int stop; /* set from signal handlers too */
+    gnti_turns turns; /* take NULL: nobody is asked */
+    atomic_int stop;  /* set from signal handlers too */
 };
 
 /* trainer.c: what both ways to make a trainer share; members NULL: config->seeds of them, which end together when one
@@ -113,6 +114,10 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank);
 /* Hypers of a member that no step changes. */
 gnt_status gnti_rank_set_fixed_hypers(const gnt_trainer *tr, gnti_rank *rank, int32_t m);
 gnt_status gnti_rank_step(gnt_trainer *tr, gnti_rank *rank, const gnti_source_batch *batch, int64_t step);
+
+/* turn.c: around all that uses the workspace of the rank's programs. False: what an earlier turn left there is gone. */
+bool gnti_rank_take_turn(const gnt_trainer *tr, gnti_rank *rank);
+void gnti_rank_give_turn(const gnt_trainer *tr, gnti_rank *rank);
 
 /* rank_setup.c: devices, communicators, parts, sources, parameters and programs of all ranks */
 /* from: ranks whose devices are the same ones, so that their clocks go on, or NULL. */

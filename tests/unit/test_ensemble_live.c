@@ -2,11 +2,10 @@
 /* Live ensembles: what members predict does not depend on devices, on stops, losses and resizes, nor on what other members do; test
  * labels are read by scores alone; a folder belongs to one spec and one dataset.
  */
-#include "tests/support/train_case.h"
+#include "tests/support/live_case.h"
 
 #include "base/file.h"
 #include "ensemble/ensemble_file.h"
-#include "ensemble/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,63 +26,14 @@ static void make_case(void)
     train_case_make(&g_case, 1);
 }
 
-typedef struct call {
-    const char *spec, *run, *devices;
-    int64_t checkpoint_every;
-    gnti_ensemble_watch watch;
-    void *user;
-    const atomic_int *stop;
-} call;
+typedef live_call call;
 
 static gnt_status run_it(const call *c, gnti_json **summary)
 {
-    gnti_spec *spec = NULL;
-    gnti_json *mine = NULL;
-    gnt_status st;
-    const gnti_ensemble_config config = { .run = c->run,
-                                          .devices = c->devices,
-                                          .checkpoint_every =
-                                              c->checkpoint_every > 0 ? c->checkpoint_every : 3,
-                                          .wait_limit = 20.0,
-                                          .stop = c->stop };
+    call mine = *c;
 
-    gnt_assert_ok(gnti_spec_parse(g_case.ctx, c->spec, strlen(c->spec), "spec.yaml", g_case.data, &spec));
-    st = gnti_ensemble_run(g_case.ctx, spec, g_case.data, &config, c->watch, c->user, &mine);
-    gnti_spec_free(&spec);
-    if (summary != NULL)
-        *summary = mine;
-    else
-        gnti_json_free(&mine);
-    return st;
-}
-
-/* A folder's name that nobody had before. */
-static char *new_folder(char out[GNT_TEST_PATH_BYTES], const char *name)
-{
-    static int number;
-    char unique[64];
-
-    snprintf(unique, sizeof unique, "%s-%d", name, number++);
-    return gnt_test_path(out, unique);
-}
-
-static char *read_logits(const char *run, const char *member, int64_t *bytes)
-{
-    char path[GNT_TEST_PATH_BYTES + 64];
-
-    snprintf(path, sizeof path, "%s/members/%s/logits.npy", run, member);
-    return gnt_test_read(path, bytes);
-}
-
-static void assert_same_member(const char *a, const char *member, const char *b, const char *other)
-{
-    int64_t na = 0, nb = 0;
-    char *x = read_logits(a, member, &na), *y = read_logits(b, other, &nb);
-
-    assert_int_equal(na, nb);
-    assert_memory_equal(x, y, (size_t)na);
-    gnti_free(x);
-    gnti_free(y);
+    mine.data = &g_case;
+    return live_case_run(&mine, summary);
 }
 
 static void assert_same_members(const char *a, const char *b)
@@ -92,26 +42,8 @@ static void assert_same_members(const char *a, const char *b)
 
     for (int m = 0; m < NUM_MEMBERS; m++) {
         snprintf(name, sizeof name, "m%02d", m);
-        assert_same_member(a, name, b, name);
+        live_case_same_member(a, name, b, name);
     }
-}
-
-/* How many lines of the journal tell of this event (and this member, unless NULL). */
-static int count_events(const char *run, const char *event, const char *member)
-{
-    char path[GNT_TEST_PATH_BYTES + 64], word[64], name[64] = "";
-    char *text, *line, *rest = NULL;
-    int count = 0;
-
-    snprintf(path, sizeof path, "%s/journal.jsonl", run);
-    text = gnt_test_read(path, NULL);
-    snprintf(word, sizeof word, "\"event\":\"%s\"", event);
-    if (member != NULL)
-        snprintf(name, sizeof name, "\"member\":\"%s\"", member);
-    for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        count += strstr(line, word) != NULL && strstr(line, name) != NULL;
-    gnti_free(text);
-    return count;
 }
 
 /* The run on one plain device that all others are compared with. */
@@ -121,7 +53,7 @@ static const char *reference(void)
 
     if (run[0] == '\0')
         gnt_assert_ok(
-            run_it(&(call){ .spec = SPEC, .run = new_folder(run, "reference"), .devices = "1" }, NULL));
+            run_it(&(call){ .spec = SPEC, .run = live_case_folder(run, "reference"), .devices = "1" }, NULL));
     return run;
 }
 
@@ -139,12 +71,12 @@ static void devices_change_nothing(void **state)
     for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
         const bool loses = strstr(devices[i], "lost") != NULL;
 
-        gnt_assert_ok(
-            run_it(&(call){ .spec = SPEC, .run = new_folder(run, "devices"), .devices = devices[i] }, NULL));
+        gnt_assert_ok(run_it(
+            &(call){ .spec = SPEC, .run = live_case_folder(run, "devices"), .devices = devices[i] }, NULL));
         assert_same_members(reference(), run);
-        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
-        assert_int_equal(count_events(run, "device-lost", NULL), loses);
-        assert_int_equal(count_events(run, "failed", NULL), 0);
+        assert_int_equal(live_case_count(run, "ended", NULL), NUM_MEMBERS);
+        assert_int_equal(live_case_count(run, "device-lost", NULL), loses);
+        assert_int_equal(live_case_count(run, "failed", NULL), 0);
     }
 }
 
@@ -157,8 +89,10 @@ static void virtual_clock_repeats(void **state)
     const char *devices = "cpu:clock=virtual;cpu:clock=virtual,speed=0.5;cpu:clock=virtual,speed=0.25";
 
     (void)state;
-    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = new_folder(a, "clock"), .devices = devices }, &x));
-    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = new_folder(b, "clock"), .devices = devices }, &y));
+    gnt_assert_ok(
+        run_it(&(call){ .spec = SPEC, .run = live_case_folder(a, "clock"), .devices = devices }, &x));
+    gnt_assert_ok(
+        run_it(&(call){ .spec = SPEC, .run = live_case_folder(b, "clock"), .devices = devices }, &y));
     gnt_assert_ok(gnti_json_get_number(gnti_json_find(x, "schedule"), "makespan_seconds", &p));
     gnt_assert_ok(gnti_json_get_number(gnti_json_find(y, "schedule"), "makespan_seconds", &q));
     assert_true(p > 0.0 && p == q);
@@ -173,17 +107,17 @@ static void last_device_is_lost(void **state)
 
     (void)state;
     gnt_assert_status(run_it(&(call){ .spec = "device-wait: 0\n" SPEC,
-                                      .run = new_folder(run, "none"),
+                                      .run = live_case_folder(run, "none"),
                                       .devices = "cpu:clock=virtual,lost=5" },
                              NULL),
                       GNT_ERR_DEVICE_LOST);
     gnt_assert_error_has("m00: no device that is left has room");
-    assert_int_equal(count_events(run, "set-aside", NULL), NUM_MEMBERS);
+    assert_int_equal(live_case_count(run, "set-aside", NULL), NUM_MEMBERS);
     /* with a device they go on */
     gnt_assert_ok(
         run_it(&(call){ .spec = "device-wait: 0\n" SPEC, .run = run, .devices = "cpu:clock=virtual" }, NULL));
     assert_same_members(reference(), run);
-    assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+    assert_int_equal(live_case_count(run, "ended", NULL), NUM_MEMBERS);
 }
 
 /* ---- failures ------------------------------------------------------------------------------------------------------------ */
@@ -206,20 +140,20 @@ static void diverging_member_is_alone(void **state)
         gnti_json *summary = NULL;
 
         gnt_assert_ok(run_it(&(call){ .spec = DIVERGES("\"0.01\", \"0.02\", \"0.03\", \"1e30\""),
-                                      .run = new_folder(run, "diverges"),
+                                      .run = live_case_folder(run, "diverges"),
                                       .devices = devices[i] },
                              &summary));
         gnt_assert_ok(run_it(&(call){ .spec = DIVERGES("\"0.01\", \"0.02\", \"0.03\""),
-                                      .run = new_folder(without, "without"),
+                                      .run = live_case_folder(without, "without"),
                                       .devices = devices[i] },
                              NULL));
-        assert_same_member(run, "m00", without, "m00");
-        assert_same_member(run, "m01", without, "m01");
-        assert_same_member(run, "m02", without, "m02");
-        assert_int_equal(count_events(run, "ended", NULL), 3);
-        assert_int_equal(count_events(run, "failed", "m03"), 3); /* among others, alone, once more */
-        assert_int_equal(count_events(run, "failed", NULL), 3);
-        assert_int_equal(count_events(run, "given-up", "m03"), 1);
+        live_case_same_member(run, "m00", without, "m00");
+        live_case_same_member(run, "m01", without, "m01");
+        live_case_same_member(run, "m02", without, "m02");
+        assert_int_equal(live_case_count(run, "ended", NULL), 3);
+        assert_int_equal(live_case_count(run, "failed", "m03"), 3); /* among others, alone, once more */
+        assert_int_equal(live_case_count(run, "failed", NULL), 3);
+        assert_int_equal(live_case_count(run, "given-up", "m03"), 1);
         assert_int_equal(gnti_json_length(gnti_json_find(summary, "failed")), 1);
         assert_int_equal(gnti_json_length(gnti_json_find(summary, "members")), 3);
         gnti_json_free(&summary);
@@ -233,16 +167,18 @@ static void group_without_memory_is_cut(void **state)
     char whole[GNT_TEST_PATH_BYTES], run[GNT_TEST_PATH_BYTES], name[16];
 
     (void)state;
-    gnt_assert_ok(run_it(&(call){ .spec = spec, .run = new_folder(whole, "room"), .devices = "1" }, NULL));
-    gnt_assert_ok(run_it(
-        &(call){ .spec = spec, .run = new_folder(run, "memory"), .devices = "cpu:clock=virtual,room=100K" },
-        NULL));
-    assert_true(count_events(run, "failed", NULL) >= 8); /* each of the group, at least once */
-    assert_int_equal(count_events(run, "given-up", NULL), 0);
-    assert_int_equal(count_events(run, "ended", NULL), 8);
+    gnt_assert_ok(
+        run_it(&(call){ .spec = spec, .run = live_case_folder(whole, "room"), .devices = "1" }, NULL));
+    gnt_assert_ok(run_it(&(call){ .spec = spec,
+                                  .run = live_case_folder(run, "memory"),
+                                  .devices = "cpu:clock=virtual,room=100K" },
+                         NULL));
+    assert_true(live_case_count(run, "failed", NULL) >= 8); /* each of the group, at least once */
+    assert_int_equal(live_case_count(run, "given-up", NULL), 0);
+    assert_int_equal(live_case_count(run, "ended", NULL), 8);
     for (int m = 0; m < 8; m++) {
         snprintf(name, sizeof name, "m%02d", m);
-        assert_same_member(whole, name, run, name);
+        live_case_same_member(whole, name, run, name);
     }
 }
 
@@ -311,11 +247,12 @@ static void stopped_run_goes_on(void **state)
 
     (void)state;
     gnt_assert_ok(run_it(
-        &(call){ .spec = spec, .run = new_folder(whole, "whole"), .devices = "1", .checkpoint_every = 50 },
+        &(call){
+            .spec = spec, .run = live_case_folder(whole, "whole"), .devices = "1", .checkpoint_every = 50 },
         NULL));
     for (int i = 0; i < 2; i++) {
         call c = { .spec = spec,
-                   .run = new_folder(run, "stopped"),
+                   .run = live_case_folder(run, "stopped"),
                    .devices = devices[i],
                    .checkpoint_every = 50,
                    .watch = stop_when_it_goes_on };
@@ -333,8 +270,8 @@ static void stopped_run_goes_on(void **state)
         gnt_assert_ok(st);
         assert_true(stops > 0);
         assert_same_members(whole, run);
-        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
-        assert_int_equal(count_events(run, "combined", NULL), 1);
+        assert_int_equal(live_case_count(run, "ended", NULL), NUM_MEMBERS);
+        assert_int_equal(live_case_count(run, "combined", NULL), 1);
     }
 }
 
@@ -347,7 +284,7 @@ static void full_disk_loses_nothing(void **state)
 
     (void)state;
     for (int64_t k = 0; k < 160; k = 2 * k + 1) {
-        const call c = { .spec = SPEC, .run = new_folder(run, "full"), .devices = devices[k % 2] };
+        const call c = { .spec = SPEC, .run = live_case_folder(run, "full"), .devices = devices[k % 2] };
         gnt_status st;
 
         gnti_file_fail_at(k, ENOSPC);
@@ -358,7 +295,7 @@ static void full_disk_loses_nothing(void **state)
         if (st != GNT_OK)
             gnt_assert_ok(run_it(&c, NULL));
         assert_same_members(reference(), run);
-        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+        assert_int_equal(live_case_count(run, "ended", NULL), NUM_MEMBERS);
     }
     assert_true(failures > 3);
 }
@@ -372,7 +309,7 @@ static void failed_allocation_loses_nothing(void **state)
     (void)state;
     for (int64_t k = 10; k < 30000; k = 4 * k + 7) {
         const call c = { .spec = "retries: 3\n" SPEC,
-                         .run = new_folder(run, "nomem"),
+                         .run = live_case_folder(run, "nomem"),
                          .devices = devices[k % 2] };
         gnti_spec *spec = NULL;
         gnti_json *summary = NULL;
@@ -391,7 +328,7 @@ static void failed_allocation_loses_nothing(void **state)
         if (st != GNT_OK)
             gnt_assert_ok(run_it(&c, NULL));
         assert_same_members(reference(), run);
-        assert_int_equal(count_events(run, "ended", NULL), NUM_MEMBERS);
+        assert_int_equal(live_case_count(run, "ended", NULL), NUM_MEMBERS);
     }
 }
 
@@ -402,7 +339,8 @@ static void complete_run_is_left_alone(void **state)
     gnti_json *summary = NULL;
 
     (void)state;
-    gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = new_folder(run, "complete"), .devices = "1" }, NULL));
+    gnt_assert_ok(
+        run_it(&(call){ .spec = SPEC, .run = live_case_folder(run, "complete"), .devices = "1" }, NULL));
     snprintf(path, sizeof path, "%s/journal.jsonl", run);
     before = gnt_test_read(path, NULL);
     gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = run, .devices = "2" }, &summary));
@@ -456,19 +394,19 @@ static void resized_run_is_the_fixed_one(void **state)
 
     (void)state;
     gnt_assert_ok(run_it(&(call){ .spec = spec,
-                                  .run = new_folder(whole, "fixed"),
+                                  .run = live_case_folder(whole, "fixed"),
                                   .devices = "cpu:threads=1",
                                   .checkpoint_every = 50 },
                          NULL));
     gnt_assert_ok(run_it(&(call){ .spec = spec,
-                                  .run = new_folder(run, "resized"),
+                                  .run = live_case_folder(run, "resized"),
                                   .devices = "cpu:threads=1",
                                   .checkpoint_every = 50,
                                   .watch = ask_for_devices,
                                   .user = &a },
                          NULL));
     assert_true(a.asked > 0);
-    assert_true(count_events(run, "resized", NULL) > 0);
+    assert_true(live_case_count(run, "resized", NULL) > 0);
     assert_same_members(whole, run);
 }
 
@@ -492,11 +430,12 @@ static void timed_requests_are_kept(void **state)
     bool accepted = true;
 
     (void)state;
-    gnt_assert_ok(run_it(
-        &(call){ .spec = SPEC, .run = new_folder(run, "timed"), .devices = "cpu:clock=virtual" }, &summary));
+    gnt_assert_ok(
+        run_it(&(call){ .spec = SPEC, .run = live_case_folder(run, "timed"), .devices = "cpu:clock=virtual" },
+               &summary));
     gnt_assert_ok(gnti_json_get_number(gnti_json_find(summary, "schedule"), "makespan_seconds", &all));
     gnti_json_free(&summary);
-    new_folder(run, "timed");
+    live_case_folder(run, "timed");
     snprintf(text, sizeof text, "{\"devices\": \"cpu:clock=virtual;cpu:clock=virtual,speed=2\", \"at\": %g}",
              0.2 * all);
     write_request(run, "a.json", text);
@@ -505,8 +444,8 @@ static void timed_requests_are_kept(void **state)
     write_request(run, "c.json", "{\"lose\": 77, \"at\": 1e-9}");
     gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = run, .devices = "cpu:clock=virtual" }, NULL));
     assert_same_members(reference(), run);
-    assert_int_equal(count_events(run, "resized", NULL), 1);
-    assert_int_equal(count_events(run, "device-lost", NULL), 1);
+    assert_int_equal(live_case_count(run, "resized", NULL), 1);
+    assert_int_equal(live_case_count(run, "device-lost", NULL), 1);
     snprintf(path, sizeof path, "%s/requests/c.answer.json", run);
     gnt_assert_ok(gnti_json_read(path, &answer));
     gnt_assert_ok(gnti_json_get_bool(answer, "accepted", &accepted));
@@ -529,14 +468,16 @@ static void test_labels_change_nothing(void **state)
         snprintf(spec, sizeof spec, "combine: %s\n" SPEC, how[i]);
         train_case_free(&g_case);
         make_case();
-        gnt_assert_ok(run_it(&(call){ .spec = spec, .run = new_folder(a, "labels"), .devices = "1" }, NULL));
+        gnt_assert_ok(
+            run_it(&(call){ .spec = spec, .run = live_case_folder(a, "labels"), .devices = "1" }, NULL));
         train_case_free(&g_case);
         train_case_arrays(&g_case, GNT_LABELS_CLASS, 1);
         for (int64_t k = 0; k < n; k++) /* other labels for all test nodes */
             g_case.y_class[g_case.test[k]] =
                 (g_case.y_class[g_case.test[k]] + 1 + k % 2) % TRAIN_CASE_CLASSES;
         train_case_dataset(&g_case, NULL);
-        gnt_assert_ok(run_it(&(call){ .spec = spec, .run = new_folder(b, "labels"), .devices = "1" }, NULL));
+        gnt_assert_ok(
+            run_it(&(call){ .spec = spec, .run = live_case_folder(b, "labels"), .devices = "1" }, NULL));
         assert_same_members(a, b);
         gnt_assert_ok(gnti_ensemble_file_open(a, &x));
         gnt_assert_ok(gnti_ensemble_file_open(b, &y));
