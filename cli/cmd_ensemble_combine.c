@@ -10,8 +10,11 @@ enum { HOW_WEIGHTED = 3, HOW_GREEDY = 4 }; /* of --how */
 /* An option that could change nothing is a mistake. */
 static gnt_status check_effect(const cli_call *call, int32_t how)
 {
-    if (cli_is_set(call, "rounds") && how != HOW_GREEDY)
-        return gntx_fail(GNT_ERR_USAGE, "--rounds has an effect with --how greedy alone");
+    static const char *const of_greedy[] = { "rounds", "start" };
+
+    for (int i = 0; i < 2; i++)
+        if (cli_is_set(call, of_greedy[i]) && how != HOW_GREEDY)
+            return gntx_fail(GNT_ERR_USAGE, "--%s has an effect with --how greedy alone", of_greedy[i]);
     if (cli_is_set(call, "seed") && how != HOW_GREEDY && how != HOW_WEIGHTED)
         return gntx_fail(GNT_ERR_USAGE,
                          "--seed cuts validation rows for --how weighted or greedy, others need no folds");
@@ -46,8 +49,8 @@ const cli_verb cmd_ensemble_combine = {
                "gnntrain predict "
                "--what probabilities writes them (npy, h5, csv), or another tool: rows are joined by id. The "
                "result is never "
-               "worse on validation than the best member: where it would be, as many of the best members are "
-               "averaged as are not.",
+               "worse on validation than the best member: where it would be, it moves towards greedy selection "
+               "until it is not.",
     .examples = { "gnntrain ensemble combine cora.h5 cora-ensemble --how greedy -o combined.csv",
                   "gnntrain ensemble combine cora.h5 gcn.csv gat.npy sage-run --report combined.html" },
     .min_arguments = 2,

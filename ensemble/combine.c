@@ -2,8 +2,7 @@
 /* Members become one predictor, from validation labels alone:
  *
  *   weights        by the rule; a rule that selects sees all validation rows, or one half of them from 2000 on
- *   fall back      the combination's metric on all validation rows is below that of the best member: the mean of as many of the best
- *                  members as are together not below it is the result, at worst that member alone
+ *   fall back      the combination's metric on all validation rows is below that of the best member: combine_fallback.c
  *   temperature    on the other half; below 2000 rows on a cross-fit, in which each row is combined by weights that did not see it;
  *                  on all rows where nothing was selected
  * A temperature that lowers the metric (numbers that round to one another) is taken back. Labels of test rows are never looked at.
@@ -64,8 +63,7 @@ done:
     return st;
 }
 
-/* a is better than b: by the metric, then by -log p. */
-static bool is_better(const gnti_combining *c, int32_t a, int32_t b)
+bool gnti_combine_is_better(const gnti_combining *c, int32_t a, int32_t b)
 {
     const double sign = gnti_metric_higher_is_better(c->metric) ? 1.0 : -1.0;
     const double x = sign * c->quality[a], y = sign * c->quality[b];
@@ -96,7 +94,7 @@ static gnt_status begin(gnti_combining *c)
     GNT_TRY(gnti_alloc_array(&room, c->data->y.num_classes));
     for (int32_t m = 0; m < c->num; m++) {
         GNT_TRY(take_member(c, m, room));
-        c->best = m > 0 && is_better(c, m, c->best) ? m : c->best;
+        c->best = m > 0 && gnti_combine_is_better(c, m, c->best) ? m : c->best;
     }
     c->num_folds = !gnti_combine_selects(c)                          ? 0
                    : c->valid.num_nodes >= GNTI_COMBINE_SPLIT_ROWS   ? 2
@@ -130,8 +128,7 @@ done:
     return st;
 }
 
-/* out->probabilities by the weights and the temperature that are there. */
-static gnt_status apply(const gnti_combining *c, gnti_combined *out)
+gnt_status gnti_combine_make(const gnti_combining *c, gnti_combined *out)
 {
     gnt_status st = GNT_OK;
     const gnti_combine_rule rule = {
@@ -154,104 +151,15 @@ done:
     return st;
 }
 
-/* The metric of what would be written, on all validation rows; probabilities there in `values`. */
-static double valid_metric(const gnti_combining *c, const gnti_combined *out, float *values)
+double gnti_combine_quality(const gnti_combining *c, const gnti_combined *out, float *values)
 {
     gnti_panel_gather(&c->valid, out->probabilities, values);
     return gnti_panel_metric(&c->valid, c->metric, values);
 }
 
-static bool is_worse(const gnti_combining *c, double a, double b)
+bool gnti_combine_is_worse(const gnti_combining *c, double a, double b)
 {
     return gnti_metric_higher_is_better(c->metric) ? a < b : a > b;
-}
-
-/* Members by how good they are, best first. */
-static void rank_members(const gnti_combining *c, int32_t *order)
-{
-    for (int32_t m = 0; m < c->num; m++) {
-        int32_t at = m;
-
-        for (; at > 0 && is_better(c, m, order[at - 1]); at--)
-            order[at] = order[at - 1];
-        order[at] = m;
-    }
-}
-
-/* The most members, best first, whose mean is not worse than the best one alone; room as the panel's values. */
-static gnt_status count_good(const gnti_combining *c, const int32_t *order, float *room, int32_t *out)
-{
-    gnt_status st = GNT_OK;
-    const int64_t floats = c->valid.num_nodes * c->valid.num_classes;
-    double *sum = NULL;
-
-    GNT_TRY(gnti_calloc_array(&sum, floats + 1));
-    *out = 1;
-    for (int32_t k = 0; k < c->num; k++) {
-        for (int64_t i = 0; i < floats; i++) {
-            sum[i] += (double)c->values[order[k]][i];
-            room[i] = (float)(sum[i] / (k + 1));
-        }
-        if (!is_worse(c, gnti_panel_metric(&c->valid, c->metric, room), c->quality[c->best]))
-            *out = k + 1;
-    }
-done:
-    gnti_free(sum);
-    return st;
-}
-
-/* Why a member has no weight any more. */
-static gnt_status say_why(const gnti_combining *c, const gnti_combined *out, int32_t m, int32_t kept)
-{
-    gnt_status st = GNT_OK;
-    gnti_text t = { 0 };
-
-    gnti_free(out->why[m]);
-    out->why[m] = NULL;
-    gnti_text_printf(&t, "the combination was worse on validation than '%s' alone (%s %.4g, %.4g)",
-                     c->votes[c->best].name, gnti_metric_name(c->metric), out->valid_metric,
-                     out->best_valid_metric);
-    if (kept > 1)
-        gnti_text_printf(&t, ", the mean of the %d best is not", (int)kept);
-    GNT_TRY(gnti_text_take(&t, &out->why[m]));
-done:
-    gnti_text_free(&t);
-    return st;
-}
-
-static gnt_status fall_back(gnti_combining *c, gnti_combined *out, float *room)
-{
-    gnt_status st = GNT_OK;
-    int32_t *order = NULL, kept = 1;
-
-    GNT_TRY(gnti_alloc_array(&order, c->num));
-    rank_members(c, order);
-    GNT_TRY(count_good(c, order, room, &kept));
-    out->fell_back = true;
-    out->how = GNTI_COMBINE_MEAN;
-    gnti_text_printf(
-        &c->remark, "The combination reaches %s %.4g on validation, its best member '%s' alone %.4g: ",
-        gnti_metric_name(c->metric), out->valid_metric, c->votes[c->best].name, out->best_valid_metric);
-    if (kept > 1)
-        gnti_text_printf(&c->remark, "the mean of the %d best members, which is not worse, is the result. ",
-                         (int)kept);
-    else
-        gnti_text_printf(&c->remark, "this member is the result. ");
-    for (int32_t k = 0; k < c->num; k++) {
-        const int32_t m = order[k];
-
-        out->weight[m] = k < kept ? 1.0 / kept : 0.0;
-        if (k >= kept)
-            GNT_TRY(say_why(c, out, m, kept));
-        else {
-            gnti_free(out->why[m]);
-            out->why[m] = NULL;
-        }
-    }
-    GNT_TRY(apply(c, out));
-done:
-    gnti_free(order);
-    return st;
 }
 
 /* The temperature by rows that the weights have not seen. values (positions, num_classes) are the result's; room. */
@@ -287,7 +195,7 @@ done:
 static gnt_status calibrate(gnti_combining *c, gnti_combined *out, float *values)
 {
     gnt_status st = GNT_OK;
-    const double before = valid_metric(c, out, values);
+    const double before = gnti_combine_quality(c, out, values);
     double after = 0.0;
 
     if (!c->config.temperature)
@@ -300,13 +208,13 @@ static gnt_status calibrate(gnti_combining *c, gnti_combined *out, float *values
         goto done;
     }
     GNT_TRY(fit_temperature(c, out, values, &out->temperature));
-    GNT_TRY(apply(c, out));
-    after = valid_metric(c, out, values);
-    if (is_worse(c, after, before)) {
+    GNT_TRY(gnti_combine_make(c, out));
+    after = gnti_combine_quality(c, out, values);
+    if (gnti_combine_is_worse(c, after, before)) {
         gnti_text_printf(&c->remark, "The temperature %.3g was taken back: it lowered %s on validation. ",
                          out->temperature, gnti_metric_name(c->metric));
         out->temperature = 1.0;
-        GNT_TRY(apply(c, out));
+        GNT_TRY(gnti_combine_make(c, out));
     }
 done:
     return st;
@@ -324,16 +232,16 @@ gnt_status gnti_combine_members(const gnti_votes *votes, int32_t num, const gnt_
     GNT_TRY(weigh(&c, &made));
     GNT_TRY(gnti_alloc_array(&made.probabilities, data->num_nodes * data->y.num_classes));
     GNT_TRY(gnti_alloc_array(&values, c.valid.num_nodes * data->y.num_classes));
-    GNT_TRY(apply(&c, &made));
+    GNT_TRY(gnti_combine_make(&c, &made));
     made.best_member = c.best;
     made.metric = c.metric;
-    made.valid_metric = valid_metric(&c, &made, values);
+    made.valid_metric = gnti_combine_quality(&c, &made, values);
     made.best_valid_metric = c.quality[c.best];
     if (c.valid.num_nodes == 0)
         gnti_text_printf(&c.remark,
                          "No validation row has a label: the result was not compared with its members. ");
-    if (num > 1 && is_worse(&c, made.valid_metric, made.best_valid_metric))
-        GNT_TRY(fall_back(&c, &made, values));
+    if (num > 1 && gnti_combine_is_worse(&c, made.valid_metric, made.best_valid_metric))
+        GNT_TRY(gnti_combine_fall_back(&c, &made, values));
     GNT_TRY(calibrate(&c, &made, values));
     GNT_TRY(gnti_text_take(&c.remark, &made.remark));
     if (made.remark[0] != '\0')

@@ -5,8 +5,8 @@
  *   vote      share of members that choose a class  weighted mean of probabilities by validation quality
  *   greedy    selection with replacement (Caruana et al., ICML 2004) on validation rows
  * Temperature comes after combining and is fitted on validation rows only (Guo et al., ICML 2017). The result is never worse on
- * validation than the best member: where it is, the mean of the best members is taken, at worst of one, and the report says so. Test labels are read by the report
- * alone, after all is chosen.
+ * validation than the best member: where it is, it moves towards greedy selection until it is not, and the report says so. Test
+ * labels are read by the report alone, after all is chosen.
  */
 #ifndef GNTI_ENSEMBLE_COMBINE_H
 #define GNTI_ENSEMBLE_COMBINE_H
@@ -47,7 +47,7 @@ void gnti_votes_close(gnti_votes *v);
 
 typedef struct gnti_combine_config {
     gnti_combine how;
-    int64_t rounds; /* of greedy */
+    int64_t rounds, start; /* of greedy; best members it starts from */
     bool temperature;
     gnti_metric metric; /* what validation quality means; AUTO by the labels */
     const char *split;  /* name, NULL as training */
@@ -61,7 +61,7 @@ typedef struct gnti_combined {
     char **why;                             /* (num) a sentence, NULL where the weight is not 0 */
     gnti_combine how;                       /* what makes the result of the weights: MEAN when fell_back */
     double temperature;                     /* 1: none */
-    bool fell_back;                         /* the mean of the best members is the result, at worst of one */
+    bool fell_back;                         /* moved towards greedy selection, at worst the best member alone */
     int32_t best_member;                    /* on validation */
     gnti_metric metric;                     /* resolved */
     double valid_metric, best_valid_metric; /* of the combination before a fallback; of the best member */

@@ -19,6 +19,8 @@ static const gnt_option combine_table[] = {
     GNT_OPTION_WORD("how", gntx_combine_options, how, GNTI_COMBINE_MEAN, GNTI_COMBINE_WORDS,
                     "mean of probabilities or logits, votes, weights by validation, or greedy selection"),
     GNT_OPTION_INT("rounds", gntx_combine_options, rounds, 50, 1, 10000, "of greedy selection"),
+    GNT_OPTION_INT("start", gntx_combine_options, start, 4, 1, 10000,
+                   "best members that greedy selection starts from"),
     GNT_OPTION_BOOL("temperature", gntx_combine_options, temperature, true,
                     "calibrate the combination on validation rows"),
     GNT_OPTION_WORD("metric", gntx_combine_options, metric, GNTI_METRIC_AUTO, GNTI_METRIC_WORDS,
@@ -151,6 +153,7 @@ gnt_status gntx_ensemble_combine(gnt_context *ctx, const char *data_path, const 
               GNT_ERR_ARG, "context, dataset, paths, options and out must not be NULL");
     const gnti_combine_config config = { .how = (gnti_combine)options->how,
                                          .rounds = options->rounds,
+                                         .start = options->start,
                                          .temperature = options->temperature,
                                          .metric = (gnti_metric)options->metric,
                                          .split = is_given(options->split) ? options->split : NULL,
@@ -209,6 +212,9 @@ static gnt_status read_config(const gnti_json *report, gnti_combine_config *conf
     GNT_TRY(find_word(o, "how", hows, GNTI_COMBINE_GREEDY + 1, &how));
     GNT_TRY(find_word(report, "metric", metrics, GNTI_METRIC_MSE + 1, &metric));
     GNT_TRY(gnti_json_get_int(o, "rounds", &config->rounds));
+    config->start = 1;
+    if (gnti_json_find(o, "start") != NULL)
+        GNT_TRY(gnti_json_get_int(o, "start", &config->start));
     GNT_TRY(gnti_json_get_bool(o, "temperature", &config->temperature));
     GNT_TRY(gnti_json_get_text(o, "split", &config->split));
     GNT_TRY(gnti_json_get_int(o, "seed", &seed));

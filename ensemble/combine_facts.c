@@ -276,6 +276,7 @@ static gnt_status put_setting(const scoring *s, gnti_json *out)
     GNT_TRY(gnti_json_set_text(o, "how", gnti_combine_name(s->config->how)));
     GNT_TRY(gnti_json_set_text(o, "applied", gnti_combine_name(s->c->how)));
     GNT_TRY(gnti_json_set_int(o, "rounds", s->config->rounds));
+    GNT_TRY(gnti_json_set_int(o, "start", s->config->start));
     GNT_TRY(gnti_json_set_bool(o, "temperature", s->config->temperature));
     GNT_TRY(gnti_json_set_text(o, "split", s->split->name));
     GNT_TRY(gnti_json_set_int(o, "seed", (int64_t)s->config->seed));

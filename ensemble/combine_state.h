@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A combination in the making: combine.c leads, combine_check.c looks at what comes in, combine_weights.c finds weights. */
+/* A combination in the making: combine.c leads, combine_check.c looks at what comes in, combine_weights.c finds weights,
+ * combine_fallback.c those that are not worse than the best member. */
 #ifndef GNTI_ENSEMBLE_COMBINE_STATE_H
 #define GNTI_ENSEMBLE_COMBINE_STATE_H
 
@@ -40,5 +41,16 @@ bool gnti_combine_selects(const gnti_combining *c);
 gnt_status gnti_combine_weights(const gnti_combining *c, const gnti_panel *panel, double *weight, char **why);
 /* Logits of the combination on all positions, each by weights that did not see it. logits (num_nodes, num_classes) */
 gnt_status gnti_combine_cross_fit(const gnti_combining *c, float *logits);
+
+/* a is better than b: by the metric, then by -log p. */
+bool gnti_combine_is_better(const gnti_combining *c, int32_t a, int32_t b);
+/* A metric's value a is worse than b. */
+bool gnti_combine_is_worse(const gnti_combining *c, double a, double b);
+/* out->probabilities by the weights and the temperature that are there. */
+gnt_status gnti_combine_make(const gnti_combining *c, gnti_combined *out);
+/* The metric of what would be written, on all validation rows; probabilities there in `values`. */
+double gnti_combine_quality(const gnti_combining *c, const gnti_combined *out, float *values);
+/* Weights and probabilities of the nearest combination that is not worse than the best member; values: room as the panel's. */
+gnt_status gnti_combine_fall_back(gnti_combining *c, gnti_combined *out, float *values);
 
 #endif

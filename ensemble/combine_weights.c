@@ -173,7 +173,7 @@ gnt_status gnti_combine_weights(const gnti_combining *c, const gnti_panel *panel
     if (c->config.how == GNTI_COMBINE_WEIGHTED) {
         GNT_TRY(weigh_by_quality(c, panel, weight, why));
     } else if (c->config.how == GNTI_COMBINE_GREEDY) {
-        GNT_TRY(gnti_select_greedy(panel, c->metric, (const float *const *)c->values, c->num,
+        GNT_TRY(gnti_select_greedy(panel, c->metric, (const float *const *)c->values, c->num, c->config.start,
                                    c->config.rounds, weight, &s));
         if (why != NULL)
             GNT_TRY(take_reasons(c, weight, &s, 0.0, why));

@@ -399,6 +399,7 @@ gnt_status gnti_live_finish(gnti_live *run, gnti_json **out_summary)
     const gnt_trainer_config *train = &run->spec->members[0].train;
     gnti_combine_config config = { .how = (gnti_combine)run->spec->combine,
                                    .rounds = run->spec->select_rounds,
+                                   .start = run->spec->select_start,
                                    .temperature = run->spec->temperature,
                                    .metric = (gnti_metric)train->metric,
                                    .split = train->split,

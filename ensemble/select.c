@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Greedy selection with replacement (Caruana, Niculescu-Mizil, Crew, Ksikes, ICML 2004): starting from nothing, each round adds the
- * member that makes the mean of all that were added best on the panel; a member that is added often weighs much.
+/* Greedy selection with replacement (Caruana, Niculescu-Mizil, Crew, Ksikes, ICML 2004): starting from the `start` best members (their
+ * sorted initialisation; with few rows selection from nothing mostly ends with one or two), each round adds the member that makes the
+ * mean of all that were added best on the panel; a member that is added often weighs much.
  *
+ *   rounds 1 to start: the members in the order of their own loss
  *   round k: j minimises loss((S + P_j) / k), S = sum of what was added; losses that differ by 1e-12 relatively are equal, from
  *            round 2 on they are rounded to 6 decimals first
  *   among equals: who was added before; then who leaves the lower mean -log p; then the lower index. No random choice
- *   weights: how often each was added in the shortest beginning of the rounds with the least loss
+ *   weights: how often each was added in the shortest beginning of the rounds, at least `start`, with the least loss
  * About 2 rounds members rows classes operations; only S is held beside the members' values.
  */
 #include "ensemble/select.h"
@@ -24,6 +26,7 @@ typedef struct greedy {
     double *sum;      /* (num_nodes, num_classes) S */
     float *mean;      /* (num_nodes, num_classes) of a candidate */
     double *loss;     /* (num) of this round's candidates */
+    double *alone;    /* (num) loss of each member alone */
     uint8_t *added;   /* (num) */
     gnti_selection s; /* so far */
 } greedy;
@@ -102,6 +105,18 @@ static void add_member(greedy *g, int32_t j, double loss)
     g->s.rounds++;
 }
 
+static gnt_status check_defined(const greedy *g, double loss)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(
+        isfinite(loss), GNT_ERR_USAGE,
+        "the metric '%s' is undefined on the %lld validation rows that select members: choose another one",
+        gnti_metric_name(g->metric), (long long)g->panel->num_rows);
+done:
+    return st;
+}
+
 static gnt_status one_round(greedy *g)
 {
     gnt_status st = GNT_OK;
@@ -114,22 +129,42 @@ static gnt_status one_round(greedy *g)
         g->loss[j] = g->s.rounds > 0 ? round(loss * 1e6) / 1e6 : loss;
         least = fmin(least, g->loss[j]);
     }
-    GNT_CHECK(
-        isfinite(least), GNT_ERR_USAGE,
-        "the metric '%s' is undefined on the %lld validation rows that select members: choose another one",
-        gnti_metric_name(g->metric), (long long)g->panel->num_rows);
+    GNT_TRY(check_defined(g, least));
     best = break_tie(g, least);
     add_member(g, best, candidate_loss(g, best));
 done:
     return st;
 }
 
-static void count_prefix(gnti_selection *s, int32_t num, double *weight)
+/* Of the members that are not in yet: the best, then who has the lower -log p, then the lower index. */
+static gnt_status add_best(greedy *g)
+{
+    gnt_status st = GNT_OK;
+    double best_nll = 0.0;
+    int32_t best = -1;
+
+    for (int32_t j = 0; j < g->num; j++) {
+        const double nll = g->added[j] ? 0.0 : gnti_panel_loss(g->panel, g->values[j]);
+
+        if (g->added[j] || (best >= 0 && is_less(g->alone[best], g->alone[j])))
+            continue;
+        if (best < 0 || is_less(g->alone[j], g->alone[best]) || is_less(nll, best_nll)) {
+            best = j;
+            best_nll = nll;
+        }
+    }
+    GNT_TRY(check_defined(g, g->alone[best]));
+    add_member(g, best, candidate_loss(g, best));
+done:
+    return st;
+}
+
+static void count_prefix(gnti_selection *s, int32_t num, int64_t start, double *weight)
 {
     double least = (double)INFINITY;
 
-    for (int64_t k = 0; k < s->rounds; k++) {
-        if (k == 0 || is_less(s->loss[k], least)) {
+    for (int64_t k = start - 1; k < s->rounds; k++) {
+        if (k == start - 1 || is_less(s->loss[k], least)) {
             least = s->loss[k];
             s->used = k + 1;
         }
@@ -141,23 +176,31 @@ static void count_prefix(gnti_selection *s, int32_t num, double *weight)
 }
 
 gnt_status gnti_select_greedy(const gnti_panel *panel, gnti_metric metric, const float *const *values,
-                              int32_t num, int64_t rounds, double *weight, gnti_selection *selection)
+                              int32_t num, int64_t start, int64_t rounds, double *weight,
+                              gnti_selection *selection)
 {
     gnt_status st = GNT_OK;
     const int64_t cells = panel->num_nodes * panel->num_classes;
     greedy g = { .panel = panel, .metric = metric, .values = values, .num = num };
 
-    GNT_CHECK(num >= 1 && rounds >= 1, GNT_ERR_ARG, "greedy selection of %d members in %lld rounds", num,
-              (long long)rounds);
+    GNT_CHECK(num >= 1 && rounds >= 1 && start >= 1, GNT_ERR_ARG,
+              "greedy selection of %d members in %lld rounds, from %lld", num, (long long)rounds,
+              (long long)start);
+    start = gnti_min_i64(start, gnti_min_i64(num, rounds));
     GNT_TRY(gnti_calloc_array(&g.sum, cells));
     GNT_TRY(gnti_calloc_array(&g.mean, cells));
     GNT_TRY(gnti_alloc_array(&g.loss, num));
+    GNT_TRY(gnti_alloc_array(&g.alone, num));
     GNT_TRY(gnti_calloc_array(&g.added, num));
     GNT_TRY(gnti_alloc_array(&g.s.chosen, rounds));
     GNT_TRY(gnti_alloc_array(&g.s.loss, rounds));
+    for (int32_t j = 0; j < num; j++)
+        g.alone[j] = loss_of(metric, gnti_panel_metric(panel, metric, values[j]));
+    while (g.s.rounds < start)
+        GNT_TRY(add_best(&g));
     while (g.s.rounds < rounds)
         GNT_TRY(one_round(&g));
-    count_prefix(&g.s, num, weight);
+    count_prefix(&g.s, num, start, weight);
     if (selection != NULL) {
         *selection = g.s;
         g.s = (gnti_selection){ 0 };
@@ -166,6 +209,7 @@ done:
     gnti_free(g.sum);
     gnti_free(g.mean);
     gnti_free(g.loss);
+    gnti_free(g.alone);
     gnti_free(g.added);
     gnti_selection_free(&g.s);
     return st;

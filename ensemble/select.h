@@ -7,15 +7,16 @@
 
 typedef struct gnti_selection {
     int64_t rounds;  /* made */
-    int64_t used;    /* the shortest beginning of them with the least loss */
+    int64_t used;    /* the shortest beginning of them, at least the start, with the least loss */
     int32_t *chosen; /* (rounds) which member each round took */
     double *loss;    /* (rounds) after it: 1 - metric, or the error */
 } gnti_selection;
 
-/* Greedy selection with replacement. values[m] (num_nodes, num_classes) on the panel; weight (num), sum 1. ERR_USAGE when the metric is
+/* Greedy selection with replacement from the `start` best members (at most num and rounds; 1: from nothing). values[m] (num_nodes, num_classes) on the panel; weight (num), sum 1. ERR_USAGE when the metric is
  * undefined for every member. selection may be NULL; else to be freed. */
 gnt_status gnti_select_greedy(const gnti_panel *panel, gnti_metric metric, const float *const *values,
-                              int32_t num, int64_t rounds, double *weight, gnti_selection *selection);
+                              int32_t num, int64_t start, int64_t rounds, double *weight,
+                              gnti_selection *selection);
 void gnti_selection_free(gnti_selection *s);
 
 /* In proportion to how much better than a constant guess a member is (accuracy: the most frequent class; ROC AUC: 1/2; F1 and

@@ -52,7 +52,7 @@ typedef struct gnti_spec {
     uint64_t seed;
     int32_t method, combine, policy, soup; /* gnti_method, gnti_combine, gnti_policy; 0 uniform, 1 greedy */
     bool temperature;
-    int64_t select_rounds, snapshots, swa_from, swa_cycle, retries;
+    int64_t select_rounds, select_start, snapshots, swa_from, swa_cycle, retries;
     double edde_share, edde_weight, edde_epochs, swap_target, swap_share;
     double resize_gain, energy_budget, round_seconds, device_wait;
     gnti_spec_member *members; /* (num_members) */

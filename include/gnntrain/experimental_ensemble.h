@@ -55,6 +55,7 @@ GNT_API gnt_status gntx_ensemble_resize(const char *run, const char *devices, do
 typedef struct gntx_combine_options {
     int32_t how;    /* mean|logits|vote|weighted|greedy */
     int64_t rounds; /* of greedy */
+    int64_t start;  /* of greedy: the best members that it starts from */
     bool temperature;
     int32_t metric; /* as of the trainer */
     int64_t seed;   /* of the folds of validation rows */

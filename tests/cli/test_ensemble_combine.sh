@@ -66,11 +66,12 @@ run 0 predict r1 -o classes.csv
 run 3 ensemble combine g.h5 classes.csv
 err_has "--what probabilities"
 run 2 ensemble combine g.h5 p1.csv p2.npy --rounds 10
+run 2 ensemble combine g.h5 p1.csv p2.npy --start 2
 err_has "--how greedy"
 run 2 ensemble combine g.h5 p1.csv p2.npy --how vote --seed 3
 err_has "weighted or greedy"
-run 0 ensemble combine g.h5 p1.csv p2.npy --how greedy --rounds 3 --seed 3 --json
-json 'x["combine"]["rounds"] == 3 and x["combine"]["seed"] == 3'
+run 0 ensemble combine g.h5 p1.csv p2.npy --how greedy --rounds 3 --start 2 --seed 3 --json
+json 'x["combine"]["rounds"] == 3 and x["combine"]["start"] == 2 and x["combine"]["seed"] == 3'
 run 2 ensemble combine g.h5 p1.csv --how best
 err_has "greedy"
 run 2 ensemble combine g.h5

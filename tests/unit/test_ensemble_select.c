@@ -97,6 +97,29 @@ static int slow_choice(const panel_case *p, const int *counts, int total)
     return best;
 }
 
+/* A round of the start: of the members that are not in yet the best alone, then the likelier one, then the earlier. */
+static int slow_start(const panel_case *p, const int *counts)
+{
+    double best_nll = 0.0, best_loss = 0.0;
+    int best = -1;
+
+    for (int m = 0; m < p->c.num; m++) {
+        int one[MAX_MEMBERS] = { 0 };
+        double nll, loss;
+
+        one[m] = 1;
+        loss = 1.0 - accuracy_of_mean(p, one, 1, &nll);
+        if (counts[m] > 0 || (best >= 0 && loss > best_loss + 1e-12))
+            continue;
+        if (best < 0 || loss < best_loss - 1e-12 || nll < best_nll * (1.0 - 1e-12)) {
+            best = m;
+            best_loss = loss;
+            best_nll = nll;
+        }
+    }
+    return best;
+}
+
 static void greedy_is_what_the_slow_one_chooses(void **state)
 {
     (void)state;
@@ -107,22 +130,23 @@ static void greedy_is_what_the_slow_one_chooses(void **state)
         panel_case p = { 0 };
         gnti_selection s = { 0 };
         double weight[MAX_MEMBERS], nll, least = 2.0;
-        int counts[MAX_MEMBERS] = { 0 }, used = 0;
+        int counts[MAX_MEMBERS] = { 0 }, used = 0, start = 1 + (int)(seed / 2 % 4), in = 0;
 
         make_panel(&p, GNT_LABELS_CLASS, 12 + (int64_t)seed, 3, skill, 2 + (int32_t)(seed % 5), seed);
         gnt_assert_ok(gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values,
-                                         p.c.num, MAX_ROUNDS, weight, &s));
+                                         p.c.num, start, MAX_ROUNDS, weight, &s));
+        start = start < p.c.num ? start : p.c.num;
         assert_int_equal(s.rounds, MAX_ROUNDS);
         for (int k = 0; k < MAX_ROUNDS; k++) {
-            const int choice = slow_choice(&p, counts, k);
+            const int choice = k < start ? slow_start(&p, counts) : slow_choice(&p, counts, k);
 
             assert_int_equal(s.chosen[k], choice);
             counts[choice]++;
             const double loss = 1.0 - accuracy_of_mean(&p, counts, k + 1, &nll);
 
             assert_true(fabs(s.loss[k] - loss) < 1e-12);
-            used = loss < least - 1e-12 ? k + 1 : used;
-            least = fmin(least, loss);
+            used = k + 1 >= start && loss < least - 1e-12 ? k + 1 : used;
+            least = k + 1 >= start ? fmin(least, loss) : least;
         }
         assert_int_equal(s.used, used);
         memset(counts, 0, sizeof counts);
@@ -130,7 +154,10 @@ static void greedy_is_what_the_slow_one_chooses(void **state)
             counts[s.chosen[k]]++;
         for (int m = 0; m < p.c.num; m++)
             assert_true(fabs(weight[m] - (double)counts[m] / used) < 1e-12);
-        several += used > 1;
+        for (int m = 0; m < p.c.num; m++)
+            in += counts[m] > 0;
+        assert_true(in >= start); /* the start stays in */
+        several += used > start;
         gnti_selection_free(&s);
         free_panel(&p);
     }
@@ -153,7 +180,7 @@ static void rounds_leave_the_loss_of_their_mean(void **state)
 
         make_panel(&p, kinds[kind], ROWS, 3, (const double[]){ 1.5, 1.2, 1.4, 1.3 }, 4, 13);
         gnt_assert_ok(
-            gnti_select_greedy(&p.panel, metrics[kind], (const float *const *)p.values, 4, 8, weight, &s));
+            gnti_select_greedy(&p.panel, metrics[kind], (const float *const *)p.values, 4, 1, 8, weight, &s));
         for (int k = 0; k < 8; k++) {
             for (int m = 0; m < 4; m++) {
                 for (int i = 0; i < CELLS; i++)
@@ -186,7 +213,7 @@ static void first_round_is_the_best_member(void **state)
 
         make_panel(&p, GNT_LABELS_CLASS, 40, 3, skill, 4, seed);
         gnt_assert_ok(gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values, 4, 1,
-                                         weight, NULL));
+                                         1, weight, NULL));
         for (int m = 0; m < 4; m++) {
             int one[MAX_MEMBERS] = { 0 }, chosen[MAX_MEMBERS] = { 0 };
 
@@ -214,8 +241,8 @@ static void ties_go_by_their_rules(void **state)
     memcpy(p.values[0], unsure, sizeof unsure);
     memcpy(p.values[1], sure, sizeof sure);
     memcpy(p.values[2], sure, sizeof sure);
-    gnt_assert_ok(
-        gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values, 3, 4, weight, &s));
+    gnt_assert_ok(gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values, 3, 1, 4,
+                                     weight, &s));
     /* lower -log p: 1 or 2; lower index: 1; then the one that was chosen before, again and again */
     assert_int_equal(s.chosen[0], 1);
     assert_int_equal(s.chosen[1], 1);
@@ -235,9 +262,9 @@ static void undefined_metric_is_told(void **state)
     make_panel(&p, GNT_LABELS_CLASS, 10, 2, (const double[]){ 1.0, 1.0 }, 2, 1);
     for (int64_t i = 0; i < 10; i++)
         p.panel.class_of[i] = 1; /* no ROC AUC without both classes */
-    gnt_assert_status(
-        gnti_select_greedy(&p.panel, GNTI_METRIC_ROC_AUC, (const float *const *)p.values, 2, 3, weight, NULL),
-        GNT_ERR_USAGE);
+    gnt_assert_status(gnti_select_greedy(&p.panel, GNTI_METRIC_ROC_AUC, (const float *const *)p.values, 2, 1,
+                                         3, weight, NULL),
+                      GNT_ERR_USAGE);
     gnt_assert_error_has("roc-auc", "undefined");
     free_panel(&p);
 }
@@ -299,6 +326,7 @@ static void fit_against_grid(gnt_label_kind kind, double scale, uint64_t seed)
 {
     panel_case p = { 0 };
     float *logits = NULL;
+    const double doubt = 1.0 / 161.0;
     double best = 0.0, least = (double)INFINITY, fitted;
 
     make_panel(&p, kind, 160, 3, (const double[]){ 1.1 }, 1, seed);
@@ -308,14 +336,14 @@ static void fit_against_grid(gnt_label_kind kind, double scale, uint64_t seed)
         logits[i] = (float)((double)logits[i] * scale);
     for (int k = 0; k <= 6000; k++) { /* T from 0.05 to 20, 0.1 % apart */
         const double t = 0.05 * pow(400.0, k / 6000.0);
-        const double nll = gnti_temperature_at(&p.panel, logits, 1.0 / t).nll;
+        const double nll = gnti_temperature_at(&p.panel, logits, 1.0 / t, doubt).nll;
 
         best = nll < least ? t : best;
         least = fmin(least, nll);
     }
     fitted = gnti_temperature_fit(&p.panel, logits);
     assert_true(fabs(fitted / best - 1.0) < 0.002);
-    assert_true(gnti_temperature_at(&p.panel, logits, 1.0 / fitted).nll <= least + 1e-12);
+    assert_true(gnti_temperature_at(&p.panel, logits, 1.0 / fitted, doubt).nll <= least + 1e-12);
     gnti_free(logits);
     free_panel(&p);
 }
@@ -345,12 +373,12 @@ static void slopes_are_those_of_differences(void **state)
         make_panel(&p, kinds[k], 50, 3, (const double[]){ 1.1 }, 1, 9);
         gnt_assert_ok(gnti_alloc_array(&logits, 150));
         gnti_panel_logits(&p.panel, p.values[0], logits);
-        assert_true(fabs(gnti_temperature_at(&p.panel, logits, 1.0).nll -
+        assert_true(fabs(gnti_temperature_at(&p.panel, logits, 1.0, 0.0).nll -
                          gnti_panel_loss(&p.panel, p.values[0])) < 1e-6);
         for (double u = 0.25; u < 5.0; u *= 2.0) {
-            const gnti_temperature_point a = gnti_temperature_at(&p.panel, logits, u - h);
-            const gnti_temperature_point b = gnti_temperature_at(&p.panel, logits, u + h);
-            const gnti_temperature_point at = gnti_temperature_at(&p.panel, logits, u);
+            const gnti_temperature_point a = gnti_temperature_at(&p.panel, logits, u - h, 0.1);
+            const gnti_temperature_point b = gnti_temperature_at(&p.panel, logits, u + h, 0.1);
+            const gnti_temperature_point at = gnti_temperature_at(&p.panel, logits, u, 0.1);
 
             assert_true(fabs((b.nll - a.nll) / (2.0 * h) - at.slope) < 1e-6);
             assert_true(fabs((b.slope - a.slope) / (2.0 * h) - at.curvature) < 1e-6);
@@ -360,28 +388,33 @@ static void slopes_are_those_of_differences(void **state)
     }
 }
 
-static void temperature_keeps_its_limits(void **state)
+/* n rows of two classes with logits 1 and -1, all right or all wrong: with a doubt d = 1 / (n + 1) the slope is 0 where
+ * p = 1 - d / 2, so T = 2 / ln((2 - d) / d): no limit, and surer the more rows there are. */
+static void few_rows_do_not_run_to_the_limit(void **state)
 {
     (void)state;
-    panel_case p = { 0 };
-    float logits[40];
+    for (int64_t n = 10; n <= 160; n *= 4) {
+        panel_case p = { 0 };
+        float logits[320];
+        const double d = 1.0 / (double)(n + 1), want = 2.0 / log((2.0 - d) / d);
 
-    make_panel(&p, GNT_LABELS_CLASS, 20, 2, (const double[]){ 1.0 }, 1, 1);
-    for (int64_t i = 0; i < 20; i++) {
-        p.panel.class_of[i] = (int32_t)(i % 2);
-        logits[2 * i] = i % 2 == 0 ? 1.0f : -1.0f; /* all right: no limit to how sure one may be */
-        logits[2 * i + 1] = -logits[2 * i];
+        make_panel(&p, GNT_LABELS_CLASS, n, 2, (const double[]){ 1.0 }, 1, 1);
+        for (int64_t i = 0; i < n; i++) {
+            p.panel.class_of[i] = (int32_t)(i % 2);
+            logits[2 * i] = i % 2 == 0 ? 1.0f : -1.0f;
+            logits[2 * i + 1] = -logits[2 * i];
+        }
+        assert_true(fabs(gnti_temperature_fit(&p.panel, logits) / want - 1.0) < 1e-6);
+        for (int64_t i = 0; i < 2 * n; i++)
+            logits[i] = -logits[i]; /* all wrong: never sure enough of being unsure */
+        assert_true(gnti_temperature_fit(&p.panel, logits) >= GNTI_TEMPERATURE_MAX);
+        for (int64_t i = 0; i < 2 * n; i++)
+            logits[i] = 0.25f; /* says nothing: nothing to fit */
+        const double flat = gnti_temperature_fit(&p.panel, logits);
+
+        assert_true(flat >= 1.0 && flat <= 1.0);
+        free_panel(&p);
     }
-    assert_true(gnti_temperature_fit(&p.panel, logits) <= GNTI_TEMPERATURE_MIN);
-    for (int64_t i = 0; i < 40; i++)
-        logits[i] = -logits[i]; /* all wrong */
-    assert_true(gnti_temperature_fit(&p.panel, logits) >= GNTI_TEMPERATURE_MAX);
-    for (int64_t i = 0; i < 40; i++)
-        logits[i] = 0.25f; /* says nothing: nothing to fit */
-    const double flat = gnti_temperature_fit(&p.panel, logits);
-
-    assert_true(flat >= 1.0 && flat <= 1.0);
-    free_panel(&p);
 }
 
 /* ---- scores and diversity ---- */
@@ -538,7 +571,7 @@ int main(void)
         cmocka_unit_test(metrics_of_probabilities_are_those_of_logits),
         cmocka_unit_test(temperature_is_the_best_of_a_fine_grid),
         cmocka_unit_test(slopes_are_those_of_differences),
-        cmocka_unit_test(temperature_keeps_its_limits),
+        cmocka_unit_test(few_rows_do_not_run_to_the_limit),
         cmocka_unit_test(ece_is_what_a_hand_counts),
         cmocka_unit_test(diversity_is_what_a_hand_counts),
         cmocka_unit_test(diversity_of_labels_and_outputs),
