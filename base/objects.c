@@ -11,18 +11,22 @@
 #include <stdio.h>
 
 struct gnti_objects {
+    void (*end)(void *context);
+    void *context;
     atomic_llong references;
     atomic_llong counts[GNTI_NUM_OBJECT_KINDS];
 };
 
 static const char *const kind_names[GNTI_NUM_OBJECT_KINDS] = { "dataset", "model", "trainer" };
 
-gnt_status gnti_objects_create(gnti_objects **out)
+gnt_status gnti_objects_create(void (*end)(void *context), void *context, gnti_objects **out)
 {
     gnt_status st = GNT_OK;
     gnti_objects *o = NULL;
 
     GNT_TRY(gnti_calloc_array(&o, 1));
+    o->end = end;
+    o->context = context;
     atomic_store(&o->references, 1);
     *out = o;
 done:
@@ -31,8 +35,10 @@ done:
 
 static void release(gnti_objects *o)
 {
-    if (atomic_fetch_sub(&o->references, 1) == 1)
-        gnti_free(o);
+    if (atomic_fetch_sub(&o->references, 1) != 1)
+        return;
+    o->end(o->context);
+    gnti_free(o);
 }
 
 gnti_objects *gnti_objects_add(const void *context, gnti_object_kind kind)
@@ -57,15 +63,11 @@ void gnti_objects_drop(gnti_objects **objects, gnti_object_kind kind)
     release(o);
 }
 
-void gnti_objects_close(gnti_objects **objects)
+void gnti_objects_close(gnti_objects *o)
 {
-    gnti_objects *o = *objects;
     char text[128] = "";
     int used = 0;
 
-    *objects = NULL;
-    if (o == NULL)
-        return;
     for (int k = 0; k < GNTI_NUM_OBJECT_KINDS; k++) {
         const long long count = atomic_load(&o->counts[k]);
 
@@ -74,6 +76,7 @@ void gnti_objects_close(gnti_objects **objects)
                              count, kind_names[k], count > 1 ? "s" : "");
     }
     if (used > 0)
-        gnti_log(GNT_LOG_WARN, "base", "a context was freed before what was made with it: %s", text);
+        gnti_log(GNT_LOG_WARN, "base",
+                 "a context was freed before what was made with it, and stays until that is: %s", text);
     release(o);
 }

@@ -1,7 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` lays down. The tree may be moved afterwards: the command finds the library by $ORIGIN/../lib, the
-# .pc file and the CMake package find their prefix from where they lie.
+# .pc file and the CMake package find their prefix from where they lie. What a build of single targets (the command alone) has
+# left out is built first: an install is whole, or it fails and says which target it lacks.
 include(CMakePackageConfigHelpers)
+
+set(needed "")
+foreach(target gnntrain part-metis gnntrain-mpi gnntrain-cuda gnntrain-cli)
+  if(TARGET ${target})
+    list(APPEND needed "${target}=$<TARGET_FILE:${target}>")
+  endif()
+endforeach()
+if(TARGET gnntrain-cli AND NOT CMAKE_CROSSCOMPILING)
+  list(APPEND needed gnntrain-manual=${CMAKE_BINARY_DIR}/gnntrain.1 gnntrain-manual=${CMAKE_BINARY_DIR}/gnntrain.bash)
+endif()
+install(CODE "
+  set(missing \"\")
+  foreach(pair ${needed})
+    string(REGEX MATCH \"^([^=]+)=(.*)\" found \"\${pair}\")
+    if(NOT EXISTS \"\${CMAKE_MATCH_2}\")
+      list(APPEND missing \"\${CMAKE_MATCH_1}\")
+    endif()
+  endforeach()
+  if(missing)
+    list(REMOVE_DUPLICATES missing)
+    message(STATUS \"building what is not built yet: \${missing}\")
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target \${missing}
+      RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    if(failed)
+      message(FATAL_ERROR \"not built: \${missing}; see cmake --build ${CMAKE_BINARY_DIR}\\n\${said}\")
+    endif()
+  endif()")
 
 install(TARGETS gnntrain EXPORT gnntrainTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET gnntrain-mpi)
@@ -31,15 +59,6 @@ if(TARGET gnntrain-cli)
       COMMAND ${speak} --man > gnntrain.1
       COMMAND ${speak} --completion > gnntrain.bash)
     add_custom_target(gnntrain-manual ALL DEPENDS gnntrain.1 gnntrain.bash)
-    install(CODE "
-      if(NOT EXISTS \"${CMAKE_BINARY_DIR}/gnntrain.1\" OR NOT EXISTS \"${CMAKE_BINARY_DIR}/gnntrain.bash\")
-        message(STATUS \"building what only the command was built for so far: man page and completion\")
-        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target gnntrain-manual
-          RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
-        if(failed)
-          message(FATAL_ERROR \"man page and completion are not built: cmake --build ${CMAKE_BINARY_DIR}\\n\${said}\")
-        endif()
-      endif()")
     install(FILES ${CMAKE_BINARY_DIR}/gnntrain.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${CMAKE_BINARY_DIR}/gnntrain.bash DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions
       RENAME gnntrain)

@@ -20,9 +20,11 @@ double gnti_physical_memory(void)
 
 void gnti_dataset_set_context(gnt_dataset *data, gnt_context *ctx)
 {
-    gnti_objects_drop(&data->objects, GNTI_OBJECT_DATASET);
+    gnti_objects *before = data->objects;
+
     data->ctx = ctx;
     data->objects = gnti_objects_add(ctx, GNTI_OBJECT_DATASET);
+    gnti_objects_drop(&before, GNTI_OBJECT_DATASET);
 }
 
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out)
@@ -87,12 +89,15 @@ void gnti_labels_free(gnti_labels *y)
 
 void gnt_dataset_free(gnt_dataset **data)
 {
-    gnt_dataset *d;
+    gnt_dataset *d = data != NULL ? *data : NULL;
+    gnti_objects *objects;
 
-    if (data == NULL || *data == NULL)
+    if (d == NULL)
         return;
-    d = *data;
-    gnti_objects_drop(&d->objects, GNTI_OBJECT_DATASET);
+    *data = NULL;
+    if (atomic_fetch_sub(&d->holders, 1) > 0)
+        return; /* a trainer still reads it */
+    objects = d->objects;
     gnti_free(d->path);
     gnti_graph_free(&d->graph);
     gnti_features_free(&d->x);
@@ -109,7 +114,21 @@ void gnt_dataset_free(gnt_dataset **data)
     gnti_free(d->header);
     gnti_free(d->provenance);
     gnti_free(d);
+    gnti_objects_drop(&objects, GNTI_OBJECT_DATASET);
+}
+
+const gnt_dataset *gnti_dataset_hold(const gnt_dataset *data)
+{
+    atomic_fetch_add(&((gnt_dataset *)data)->holders, 1); /* no part of what a dataset says */
+    return data;
+}
+
+void gnti_dataset_let_go(const gnt_dataset **data)
+{
+    gnt_dataset *d = (gnt_dataset *)*data;
+
     *data = NULL;
+    gnt_dataset_free(&d);
 }
 
 gnt_status gnti_dataset_take_array(gnt_dataset *data, gnti_array *array)

@@ -11,6 +11,8 @@
 #include "base/objects.h"
 #include "graph/graph.h"
 
+#include <stdatomic.h>
+
 typedef enum gnti_dtype_file {
     GNTI_FILE_U8,
     GNTI_FILE_I32,
@@ -91,6 +93,7 @@ typedef struct gnti_dataset_header {
 struct gnt_dataset {
     gnt_context *ctx;
     gnti_objects *objects; /* counts of its context */
+    atomic_int holders;    /* beside whoever made it */
     char *path;            /* where it came from, or NULL */
     int64_t num_nodes;
     gnti_graph *graph;
@@ -117,6 +120,10 @@ double gnti_physical_memory(void);
 
 gnt_status gnti_dataset_create(gnt_context *ctx, int64_t num_nodes, gnt_dataset **out);
 void gnti_dataset_set_context(gnt_dataset *data, gnt_context *ctx); /* of one that was created without */
+
+/* For what reads a dataset that its maker may free first: it stays until all have let it go. */
+const gnt_dataset *gnti_dataset_hold(const gnt_dataset *data);
+void gnti_dataset_let_go(const gnt_dataset **data);
 
 /* Release what a part owns and zero it. A borrowed feature or label block keeps its rows. */
 void gnti_array_free(gnti_array *array);

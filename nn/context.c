@@ -103,6 +103,19 @@ done:
     return st;
 }
 
+static void end_context(void *context)
+{
+    gnt_context *ctx = context;
+
+    for (int64_t i = 0; i < ctx->num_plugins; i++)
+        gnti_plugin_close(&ctx->plugins[i]);
+    gnti_free(ctx->plugins);
+    gnti_free(ctx->layers);
+    gnti_device_close(&ctx->device);
+    gnti_comm_free(&ctx->processes);
+    gnti_free(ctx);
+}
+
 gnt_status gnt_context_create(const char *text, gnt_context **out)
 {
     gnt_status st = GNT_OK;
@@ -114,7 +127,7 @@ gnt_status gnt_context_create(const char *text, gnt_context **out)
     GNT_TRY(gnti_options_defaults(table, &s));
     GNT_TRY(read_settings(&s, text));
     GNT_TRY(gnti_calloc_array(&ctx, 1));
-    GNT_TRY(gnti_objects_create(&ctx->head.objects));
+    GNT_TRY(gnti_objects_create(end_context, ctx, &ctx->head.objects));
     ctx->determinism = (gnti_determinism)s.deterministic;
     ctx->num_threads = s.threads > 0 ? (int32_t)s.threads : (int32_t)sysconf(_SC_NPROCESSORS_ONLN);
     config = (gnti_device_config){ .num_threads = (int32_t)s.threads,
@@ -135,19 +148,17 @@ done:
     return st;
 }
 
-void gnt_context_free(gnt_context **ctx)
+void gnt_context_free(gnt_context **context)
 {
-    if (ctx == NULL || *ctx == NULL)
+    gnt_context *ctx = context != NULL ? *context : NULL;
+
+    if (ctx == NULL)
         return;
-    gnti_objects_close(&(*ctx)->head.objects);
-    for (int64_t i = 0; i < (*ctx)->num_plugins; i++)
-        gnti_plugin_close(&(*ctx)->plugins[i]);
-    gnti_free((*ctx)->plugins);
-    gnti_free((*ctx)->layers);
-    gnti_device_close(&(*ctx)->device);
-    gnti_comm_free(&(*ctx)->processes);
-    gnti_free(*ctx);
-    *ctx = NULL;
+    *context = NULL;
+    if (ctx->head.objects != NULL)
+        gnti_objects_close(ctx->head.objects); /* ends the context, now or with its last object */
+    else
+        end_context(ctx);
 }
 
 const gnt_layer_class *gnti_context_find_layer(const gnt_context *ctx, const char *name, size_t length)

@@ -129,22 +129,34 @@ gnt_status gnt_model_create(const gnt_dataset *data, const char *text, gnt_model
     return gnt_model_create_with(data, text, NULL, out);
 }
 
-void gnt_model_free(gnt_model **model)
+void gnt_model_free(gnt_model **pointer)
 {
-    if (model == NULL || *model == NULL)
+    gnt_model *model = pointer != NULL ? *pointer : NULL;
+    gnti_objects *objects;
+
+    if (model == NULL)
         return;
-    gnti_objects_drop(&(*model)->objects, GNTI_OBJECT_MODEL);
-    for (int32_t l = 0; l < (*model)->num_layers; l++) {
-        const gnti_layer *layer = &(*model)->layers[l];
+    *pointer = NULL;
+    if (atomic_fetch_sub(&model->holders, 1) > 0)
+        return; /* a trainer still uses it */
+    objects = model->objects;
+    for (int32_t l = 0; l < model->num_layers; l++) {
+        const gnti_layer *layer = &model->layers[l];
 
         if (layer->state != NULL && layer->class->options != NULL)
             gnti_options_free_texts(layer->class->options, layer->state);
     }
-    gnti_free((*model)->params);
-    gnti_free((*model)->hypers);
-    gnti_arena_free(&(*model)->arena);
-    gnti_free(*model);
-    *model = NULL;
+    gnti_free(model->params);
+    gnti_free(model->hypers);
+    gnti_arena_free(&model->arena);
+    gnti_free(model);
+    gnti_objects_drop(&objects, GNTI_OBJECT_MODEL);
+}
+
+gnt_model *gnti_model_hold(gnt_model *model)
+{
+    atomic_fetch_add(&model->holders, 1);
+    return model;
 }
 
 int32_t gnt_model_num_layers(const gnt_model *model)

@@ -8,6 +8,8 @@
 #include "base/plugin.h"
 #include "nn/program.h"
 
+#include <stdatomic.h>
+
 typedef struct gnti_param_decl {
     const char *name; /* full */
     int32_t layer;
@@ -37,6 +39,7 @@ typedef struct gnti_layer {
 struct gnt_model {
     gnt_context *ctx;
     gnti_objects *objects; /* counts of its context */
+    atomic_int holders;    /* beside whoever made it */
     gnti_arena *arena;
     const char *text;
     gnt_model_config config;

@@ -22,6 +22,8 @@
 /* ---- models: what a checkpoint must know to make one again --------------------------------------------------- */
 gnt_context *gnti_model_context(const gnt_model *model);
 const char *gnti_model_text(const gnt_model *model); /* as given */
+/* For what uses a model that its maker may free first: it stays until all have freed it. */
+gnt_model *gnti_model_hold(gnt_model *model);
 void gnti_model_get_config(const gnt_model *model, gnt_model_config *out);
 int64_t gnti_model_in_width(const gnt_model *model);
 int64_t gnti_model_out_width(const gnt_model *model);

@@ -11,7 +11,7 @@ build=${1:-build/dev}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-rm -f "$build/gnntrain.1" "$build/gnntrain.bash" # as after a build of the command alone: installing makes them
+rm -f "$build/gnntrain.1" "$build/gnntrain.bash" "$build"/lib/libgnntrain-*.so # as after a build of the command alone: installing makes them
 cmake --install "$build" --prefix "$work/first" >/dev/null
 mkdir "$work/moved"
 mv "$work/first" "$work/moved/gnntrain"

@@ -126,8 +126,8 @@ gnt_status gnti_trainer_create_from(gnt_model *model, const gnt_dataset *data,
     gnti_checkpoint *found = NULL;
 
     GNT_TRY(gnti_calloc_array(&tr, 1));
-    tr->model = model;
-    tr->data = data;
+    tr->model = gnti_model_hold(model);
+    tr->data = gnti_dataset_hold(data);
     tr->ctx = gnti_model_context(model);
     tr->objects = gnti_objects_add(tr->ctx, GNTI_OBJECT_TRAINER);
     tr->started = gnti_clock_seconds();
@@ -169,13 +169,14 @@ done:
 void gnt_trainer_free(gnt_trainer **trainer)
 {
     gnt_trainer *tr = trainer != NULL ? *trainer : NULL;
+    gnti_objects *objects;
     gnti_error_record kept;
 
     if (tr == NULL)
         return;
+    objects = tr->objects;
     gnti_error_keep(&kept); /* ranks of a lost device fail again while they leave */
     *trainer = NULL;
-    gnti_objects_drop(&tr->objects, GNTI_OBJECT_TRAINER);
     gnti_ranks_free(&tr->ranks);
     gnti_job_close(&tr->job);
     gnti_drift_free(&tr->drift);
@@ -195,7 +196,10 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_free(tr->test_loss);
     gnti_free(tr->confusion);
     gnti_free(tr->seconds);
+    gnt_model_free(&tr->model);
+    gnti_dataset_let_go(&tr->data);
     gnti_free(tr);
+    gnti_objects_drop(&objects, GNTI_OBJECT_TRAINER);
     gnti_error_give_back(&kept);
 }
 

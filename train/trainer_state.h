@@ -49,8 +49,8 @@ typedef enum gnti_logits_of {
 struct gnt_trainer {
     gnt_context *ctx;
     gnti_objects *objects;   /* counts of its context */
-    gnt_model *model;        /* lent */
-    const gnt_dataset *data; /* lent */
+    gnt_model *model;        /* held */
+    const gnt_dataset *data; /* held */
     gnt_trainer_config config;
     gnti_prepared prepared;
     gnti_metric metric;

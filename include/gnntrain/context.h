@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The context: devices, registered layers and ops, plug-ins. It outlives every object made from it. */
+/* The context: devices, registered layers and ops, plug-ins. It ends with the last object made from it. */
 #ifndef GNNTRAIN_CONTEXT_H
 #define GNNTRAIN_CONTEXT_H
 
@@ -20,7 +20,8 @@ typedef struct gnt_context gnt_context;
  * ERR_USAGE names an unknown key and the nearest. */
 GNT_API gnt_status gnt_context_create(const char *settings, gnt_context **out);
 
-/* Frees it; NULL is fine, the pointer is cleared. Debug builds log objects that are still alive, by kind. */
+/* Frees it; NULL is fine, the pointer is cleared. Datasets, models and trainers that are still alive are logged as a warning, by
+ * kind, and keep what they use until they are freed, in any order. */
 GNT_API void gnt_context_free(gnt_context **ctx);
 
 /* Opens a shared object that exports `gnt_status gnt_plugin_init(gnt_context *)` and calls it; it stays open as long

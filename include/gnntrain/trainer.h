@@ -80,7 +80,7 @@ typedef struct gnt_epoch_stats {
     double virtual_seconds;   /* of the training step on the devices' virtual clock; NaN: wall time */
 } gnt_epoch_stats;
 
-/* NULL config: the defaults. Model and data must outlive the trainer. A run folder with a checkpoint is resumed. */
+/* NULL config: the defaults. The trainer keeps model and data alive: both may be freed before it. A run folder with a checkpoint is resumed. */
 GNT_API gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data,
                                       const gnt_trainer_config *config, gnt_trainer **out);
 /* Every rank calls this. One epoch; false at the end, after a stop and on the first error. */

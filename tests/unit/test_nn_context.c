@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a context: what was made with it and not freed is named in the log, by kind; nothing is said otherwise, and
- * freeing it later still works.
+ * freeing it later still works. Whatever order a program frees in, what is still used stays.
  */
 #include "tests/support/train_case.h"
 
@@ -65,11 +65,50 @@ static void a_clean_end_says_nothing(void **state)
     gnt_log_set(NULL, NULL);
 }
 
+/* The trainer alone is left, trains on, and computes what it would have computed. */
+static void a_trainer_keeps_what_it_uses(void **state)
+{
+    double expected = 0.0;
+    heard h = { 0 };
+    gnt_epoch_stats s;
+
+    (void)state;
+    gnt_log_set(listen, &h);
+    for (int early = 0; early < 2; early++) {
+        train_case c;
+        gnt_trainer *tr = NULL;
+
+        train_case_make(&c, 1);
+        c.config.epochs = 3;
+        tr = train_case_trainer(&c);
+        assert_true(gnt_trainer_next(tr, &s));
+        if (early) {
+            gnt_dataset_free(&c.data);
+            gnt_context_free(&c.ctx);
+            gnt_model_free(&c.model);
+            assert_true(c.data == NULL && c.ctx == NULL && c.model == NULL);
+        }
+        while (gnt_trainer_next(tr, &s))
+            ;
+        gnt_assert_ok(gnt_trainer_finish(tr));
+        if (!early)
+            expected = s.train_loss;
+        else
+            assert_true(s.train_loss == expected);
+        gnt_trainer_free(&tr);
+        train_case_free(&c);
+    }
+    assert_int_equal(h.count, 1);
+    assert_non_null(strstr(h.text, "1 dataset, 1 model, 1 trainer"));
+    gnt_log_set(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_named_by_kind),
         cmocka_unit_test(a_clean_end_says_nothing),
+        cmocka_unit_test(a_trainer_keeps_what_it_uses),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
