@@ -144,6 +144,17 @@ done:
     return st;
 }
 
+gnt_status gnti_comm_ask(gnti_comm *c, double seconds)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(check_usable(c, "a roll call"));
+    if (c->table->ask != NULL)
+        GNT_TRY(c->table->ask(c, seconds));
+done:
+    return st;
+}
+
 gnt_status gnti_comm_check(gnti_comm *c)
 {
     gnt_status st = GNT_OK;

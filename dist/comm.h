@@ -59,7 +59,8 @@ typedef struct gnti_comm_table {
     gnt_status (*exchange_finish)(gnti_exchange *x);               /* waits, then frees x whatever comes */
     gnt_status (*barrier)(gnti_comm *c);
     gnt_status (*split)(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
-    gnt_status (*check)(gnti_comm *c); /* never waits */
+    gnt_status (*check)(gnti_comm *c);               /* never waits */
+    gnt_status (*ask)(gnti_comm *c, double seconds); /* NULL: no rank is lost alone */
     void (*abort)(gnti_comm *c);
     void (*free)(gnti_comm *c);
 } gnti_comm_table;
@@ -138,6 +139,9 @@ gnt_status gnti_comm_barrier(gnti_comm *c);
 gnt_status gnti_comm_split(gnti_comm *c, int32_t color, int32_t key, gnti_comm **out);
 /* ERR_PEER_LOST when another rank has ended the job, for who waits elsewhere (for a device). Not collective, never waits. */
 gnt_status gnti_comm_check(gnti_comm *c);
+/* Asks all ranks whether they are there, which they answer from any wait or check; not collective. ERR_PEER_LOST that names the first
+ * one that does not answer within seconds, or when another rank has ended the job. */
+gnt_status gnti_comm_ask(gnti_comm *c, double seconds);
 /* Marks it broken for all ranks; the text tells why. Any thread, any time, more than once. NULL is fine. */
 void gnti_comm_abort(gnti_comm *c, const char *reason);
 /* On a virtual clock: when the last of an exchange's messages to this rank has arrived, behind those of earlier exchanges. */

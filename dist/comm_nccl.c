@@ -78,9 +78,19 @@ static ncclResult_t state_of(nccl_group *g)
     return state;
 }
 
+/* "; rank 1 of 3 on host 'b' does not answer": NCCL does not tell who is gone, so the ranks are asked. */
+static void name_missing(nccl_group *g, char *out, size_t bytes)
+{
+    const gnti_group_meeting *m = &g->head.meeting;
+
+    out[0] = '\0';
+    if (!g->ended && m->ask != NULL && m->ask(m->user, fmin(ROLL_CALL_SECONDS, m->time_limit)) != GNT_OK)
+        snprintf(out, bytes, "; %.*s", (int)bytes - 3, gnti_error_get()->text);
+}
+
 gnt_status nccl_answer(nccl_group *g, ncclResult_t r, const char *what)
 {
-    char text[NCCL_TEXT_BYTES];
+    char text[NCCL_TEXT_BYTES], missing[NCCL_TEXT_BYTES / 2];
     const cudaError_t e = r == ncclUnhandledCudaError ? cudaPeekAtLastError() : cudaSuccess;
 
     if (r == ncclSuccess || r == ncclInProgress)
@@ -91,8 +101,9 @@ gnt_status nccl_answer(nccl_group *g, ncclResult_t r, const char *what)
         snprintf(text, sizeof text, "%.400s", gnti_error_get()->text);
         return nccl_lose(g, st, what, text);
     }
-    snprintf(text, sizeof text, "NCCL reports '%s' (code %d)%s", ncclGetErrorString(r), (int)r,
-             g->ended ? "; the group was ended before" : "");
+    name_missing(g, missing, sizeof missing);
+    snprintf(text, sizeof text, "NCCL reports '%s' (code %d)%s%s", ncclGetErrorString(r), (int)r,
+             g->ended ? "; the group was ended before" : "", missing);
     return nccl_lose(g, GNT_ERR_PEER_LOST, what, text);
 }
 
@@ -125,8 +136,9 @@ static gnt_status late(nccl_group *g, const char *what, double waited)
         snprintf(text, sizeof text, "not done within %.1f s: %.400s", waited, gnti_error_get()->text);
     else
         snprintf(text, sizeof text, "not done within %.1f s: %s", waited,
-                 m->roll_call != NULL ? "all ranks wait, so they have queued different calls"
-                                      : "another rank has not come to the same call");
+                 m->roll_call != NULL
+                     ? "all ranks wait: they have queued different calls, or the devices are slower than that"
+                     : "another rank has not come to the same call");
     return nccl_lose(g, st == GNT_ERR_PEER_LOST ? st : GNT_ERR_TIMEOUT, what, text);
 }
 

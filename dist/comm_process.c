@@ -25,6 +25,11 @@ static void job_free(process_job *job)
     pthread_mutex_destroy(&job->mutex);
     gnti_free(job->hosts);
     gnti_free(job->notices);
+    gnti_free(job->asked);
+    gnti_free(job->answered);
+    gnti_free(job->asks_open);
+    gnti_free(job->answers_open);
+    gnti_free(job->is_there);
     gnti_free(job);
 }
 
@@ -66,6 +71,7 @@ static const gnti_comm_table process_table = {
     .barrier = process_barrier,
     .split = process_split,
     .check = process_check,
+    .ask = process_ask,
     .abort = process_abort,
     .free = process_free,
 };
@@ -237,6 +243,11 @@ static gnt_status job_create(process_job **out)
     GNT_TRY(check_facts(&launch, &job->facts));
     GNT_TRY(gnti_calloc_array(&job->hosts, job->facts.size));
     GNT_TRY(gnti_calloc_array(&job->notices, job->facts.size));
+    GNT_TRY(gnti_calloc_array(&job->asked, job->facts.size));
+    GNT_TRY(gnti_calloc_array(&job->answered, job->facts.size));
+    GNT_TRY(gnti_calloc_array(&job->asks_open, job->facts.size));
+    GNT_TRY(gnti_calloc_array(&job->answers_open, job->facts.size));
+    GNT_TRY(gnti_calloc_array(&job->is_there, job->facts.size));
     for (int32_t r = 0; r < job->facts.size; r++)
         snprintf(job->hosts[r], PROCESS_HOST_BYTES, "%s", r == job->facts.rank ? launch.host : "unknown");
     GNT_CHECK(mpi->take(), GNT_ERR_STATE,

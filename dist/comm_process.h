@@ -3,7 +3,8 @@
  *
  * Everything is made of non-blocking messages that are tested under the time limit: exchanges directly, sums of exchanges.
  * Every communicator has tags of its own, so that a split needs no call of MPI. A rank that gives up sends all others a
- * notice with its reason, which every wait looks for; after that the job is broken for good and no message is touched again.
+ * notice with its reason, which every wait looks for; after that the job is broken for good and no message is touched again. The
+ * same way a rank asks who is still there, when devices report a loss that names nobody.
  */
 #ifndef GNTI_DIST_COMM_PROCESS_H
 #define GNTI_DIST_COMM_PROCESS_H
@@ -17,8 +18,9 @@
 enum { PROCESS_HOST_BYTES = 64, PROCESS_NOTICE_TAG = 0 };
 #define PROCESS_CHUNK_BYTES ((size_t)1 << 30) /* of one MPI message; its counts are int */
 
+typedef enum process_notice_kind { PROCESS_ENDS_JOB, PROCESS_ASKS, PROCESS_ANSWERS } process_notice_kind;
 typedef struct process_notice {
-    int32_t rank;
+    int32_t kind, rank;
     char reason[GNTI_COMM_REASON_BYTES];
 } process_notice;
 
@@ -29,8 +31,12 @@ typedef struct process_job { /* shared by a communicator and its parts */
     int32_t num_comms, next_id;
     char (*hosts)[PROCESS_HOST_BYTES]; /* (job's ranks) */
     bool broken;
-    process_notice notice;     /* who broke it and why */
-    gnti_mpi_request *notices; /* (job's ranks) sent ones */
+    process_notice notice;              /* who broke it and why */
+    gnti_mpi_request *notices;          /* (job's ranks) sent ones */
+    process_notice asks, answers;       /* and those of roll calls */
+    gnti_mpi_request *asked, *answered; /* (job's ranks) */
+    bool *asks_open, *answers_open;     /* such a message is under way */
+    bool *is_there;                     /* (job's ranks) has answered our newest roll call */
 } process_job;
 
 typedef struct process_message {
@@ -100,6 +106,11 @@ gnt_status process_check_broken(process_comm *c, const process_wait *w);
 gnt_status process_mpi_error(process_comm *c, const char *operation, int32_t peer, int code);
 /* Tells all ranks, once, that the job has ended. */
 void process_job_break(process_job *job, const char *reason);
+
+/* ---- comm_process_roll.c ---- */
+/* A notice that ends nothing. The mutex is held. */
+void process_take_roll_notice(process_job *job, const process_notice *n);
+gnt_status process_ask(gnti_comm *head, double seconds);
 
 /* ---- comm_process_sum.c ---- */
 gnt_status process_all_reduce(gnti_comm *head, const gnti_all_reduce_args *a);

@@ -47,6 +47,11 @@ static void look_for_notice(process_job *job)
     while (job->mpi->test(&r, &done, &received) == 0 && !done)
         ; /* it was there, and it is small */
     n.reason[sizeof n.reason - 1] = '\0';
+    n.rank = from;
+    if (n.kind != PROCESS_ENDS_JOB) {
+        process_take_roll_notice(job, &n);
+        return;
+    }
     job->notice = n;
     job->broken = true;
     job->mpi->set_broken(true);
@@ -63,6 +68,7 @@ void process_job_break(process_job *job, const char *reason)
         return;
     }
     job->broken = true;
+    job->notice.kind = PROCESS_ENDS_JOB;
     job->notice.rank = job->facts.rank;
     snprintf(job->notice.reason, sizeof job->notice.reason, "%s", reason);
     for (int32_t r = 0; r < job->facts.size; r++)

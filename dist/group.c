@@ -34,6 +34,11 @@ static void give_up_comm(void *user, const char *reason)
     gnti_comm_abort(user, reason);
 }
 
+static gnt_status ask_over_comm(void *user, double seconds)
+{
+    return gnti_comm_ask(user, seconds);
+}
+
 static gnt_status roll_call_over_comm(void *user, double seconds)
 {
     gnt_status st = GNT_OK;
@@ -55,6 +60,7 @@ static gnti_group_meeting meeting_over(gnti_comm *c)
                                  .all_gather = gather_over_comm,
                                  .check = check_comm,
                                  .give_up = give_up_comm,
+                                 .ask = ask_over_comm,
                                  .roll_call = roll_call_over_comm };
 }
 

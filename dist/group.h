@@ -68,6 +68,8 @@ typedef struct gnti_group_meeting {
     gnt_status (*all_gather)(void *user, const void *mine, size_t bytes, void *all); /* all (size, bytes) */
     gnt_status (*check)(void *user); /* ERR_PEER_LOST when another rank has ended the job; never waits */
     void (*give_up)(void *user, const char *reason); /* this rank ends the job for all */
+    /* ERR_PEER_LOST names a rank that does not answer; not collective. NULL: they cannot be asked. */
+    gnt_status (*ask)(void *user, double seconds);
     /* All ranks whose waits have run into their limits meet; ERR_TIMEOUT names one that does not come. NULL: they cannot. */
     gnt_status (*roll_call)(void *user, double seconds);
 } gnti_group_meeting;

@@ -10,10 +10,12 @@
  * Settings, read once from the environment (tests set them before the first call, or call hostcuda_reset):
  *   HOSTCUDA_SEED=N         order of streams, blocks, threads (default 1)
  *   HOSTCUDA_DEVICES=64M,16M  one device each, with so much memory (default 256M)
- *   HOSTCUDA_FAIL=alloc:N | lost:DEVICE:N | nccl:RANK:N   the N-th allocation fails; the device is lost at the N-th piece of
- *                           work; a collective of the rank reports an error at its N-th call.
+ *   HOSTCUDA_FAIL=alloc:N | lost:DEVICE:N | nccl:RANK:N | init:RANK   the N-th allocation fails; the device is lost at the N-th
+ *                           piece of work; a collective of the rank reports an error at its N-th call; the rank's communicator is
+ *                           never made.
  *                           A lost device answers cudaErrorDevicesUnavailable from then on
  *   HOSTCUDA_HANG=1         ranks of NCCL that wait for each other in a circle hang, as they would, instead of breaking a rule
+ *   HOSTCUDA_QUIET=1        communicators do not learn that a process of theirs is gone (as over links between devices)
  *   HOSTCUDA_EAGER=1        do work at once (to tell a wrong kernel from a missing wait)
  */
 #ifndef GNT_HOSTCUDA_H

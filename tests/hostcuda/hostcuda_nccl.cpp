@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in for NCCL: communicators are made, watched, split and ended. Ranks are threads of one process and meet by the
+/* The stand-in for NCCL: communicators are made, watched, split and ended. Ranks are threads and processes and meet by the
  * number in their unique id. Calls that do not block answer ncclInProgress a few times, also when the work is done at once.
  */
 #include "tests/hostcuda/hostcuda_nccl.h"
+
+#include "tests/hostcuda/hostcuda_runtime.h"
 
 #include <chrono>
 
@@ -22,87 +24,20 @@ struct mark_and_number {
 
 hostcuda::live_set<ncclComm> handles;
 std::map<const ncclComm *, std::shared_ptr<ncclComm>> comms;
-std::map<uint64_t, std::shared_ptr<clique>> meetings; // by number, until all ranks have come
-uint64_t last_number;
-
-std::shared_ptr<clique> make_clique(int size)
-{
-    const std::shared_ptr<clique> c = std::make_shared<clique>();
-
-    c->size = size;
-    c->members.resize(static_cast<size_t>(size));
-    c->joined.resize(static_cast<size_t>(size));
-    c->finalized.resize(static_cast<size_t>(size));
-    return c;
-}
-
-bool all_of(const std::vector<bool> &flags)
-{
-    for (const bool flag : flags)
-        if (!flag)
-            return false;
-    return true;
-}
-
-// A rank joins; the rule that it breaks, or nothing. The mutex is held.
-std::string join(const std::shared_ptr<clique> &c, const std::shared_ptr<ncclComm> &comm, int size)
-{
-    const size_t rank = static_cast<size_t>(comm->rank);
-
-    if (c->size != size)
-        return "one rank says " + std::to_string(c->size) + " ranks, another " + std::to_string(size);
-    if (c->joined[rank])
-        return "rank " + std::to_string(rank) + " comes twice";
-    for (size_t r = 0; r < c->members.size(); r++)
-        if (c->members[r] != nullptr && c->members[r]->device == comm->device)
-            return "ranks " + std::to_string(r) + " and " + std::to_string(rank) +
-                   " of one communicator are both on device " + std::to_string(comm->device);
-    comm->ranks = c;
-    c->members[rank] = comm;
-    c->joined[rank] = true;
-    return "";
-}
-
-std::shared_ptr<ncclComm> make_comm(int rank, int device, bool blocking, int polls)
-{
-    const std::shared_ptr<ncclComm> comm = std::make_shared<ncclComm>();
-
-    comm->rank = rank;
-    comm->device = device;
-    comm->blocking = blocking;
-    comm->error = ncclSuccess;
-    comm->polls = blocking ? 0 : polls;
-    return comm;
-}
 
 // Whether the rank's part of a split can be made, and made. The mutex is held.
 bool finish_split(ncclComm &comm)
 {
-    split_round &s = comm.ranks->splits[comm.split_index];
-    const size_t me = static_cast<size_t>(comm.rank);
-    int rank = 0, size = 0;
+    std::shared_ptr<ncclComm> part;
 
-    if (!all_of(s.came))
+    if (!find_part(comm, &part))
         return false;
-    ncclComm_t *out = comm.split_out;
+    *comm.split_out = part.get();
     comm.split_out = nullptr;
-    *out = nullptr;
-    if (s.color[me] == NCCL_SPLIT_NOCOLOR)
-        return true;
-    for (size_t r = 0; r < s.color.size(); r++) {
-        if (s.color[r] != s.color[me])
-            continue;
-        size++;
-        rank += s.key[r] < s.key[me] || (s.key[r] == s.key[me] && r < me);
+    if (part != nullptr) {
+        comms[part.get()] = part;
+        handles.add(part.get());
     }
-    std::shared_ptr<clique> &part = s.parts[s.color[me]];
-    if (part == nullptr)
-        part = make_clique(size);
-    const std::shared_ptr<ncclComm> made = make_comm(rank, comm.device, comm.blocking, 1);
-    (void)join(part, made, size);
-    comms[made.get()] = made;
-    handles.add(made.get());
-    *out = made.get();
     return true;
 }
 
@@ -137,13 +72,29 @@ ncclResult_t wait_or_go(const std::shared_ptr<ncclComm> &comm, const char *call)
     broken("%s: rank %d waits for ranks that do not come", call, comm->rank);
 }
 
+// Where ranks of an id meet. The mutex is held.
+std::shared_ptr<clique> meeting_of(uint64_t number, int size, ncclComm &comm)
+{
+    const std::shared_ptr<wire> w = wire_find(number);
+
+    if (w == nullptr) { // nobody of that name
+        comm.error = ncclRemoteError;
+        return nullptr;
+    }
+    std::shared_ptr<clique> &c = wire_cliques(*w)[""];
+    if (c == nullptr)
+        c = make_clique(w, "", size);
+    return c;
+}
+
 ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, bool blocking, const char *call)
 {
-    const std::shared_ptr<ncclComm> comm =
-        make_comm(rank, hostcuda::current_device(), blocking, static_cast<int>(hostcuda::random_below(4)));
+    const std::shared_ptr<ncclComm> comm = make_comm(rank, hostcuda::current_device());
     mark_and_number m;
     std::string problem;
 
+    comm->blocking = blocking;
+    comm->polls = blocking ? 0 : static_cast<int>(hostcuda::random_below(4));
     std::memcpy(&m, &id, sizeof m);
     if (std::memcmp(m.mark, ID_MARK, sizeof m.mark) != 0)
         broken("%s: the unique id was not made by ncclGetUniqueId", call);
@@ -151,10 +102,12 @@ ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, bool blo
         broken("%s: rank %d of %d ranks", call, rank, size);
     {
         const std::lock_guard<std::mutex> guard(hostcuda::nccl::mutex);
-        std::shared_ptr<clique> &c = meetings[m.number];
-        if (c == nullptr)
-            c = make_clique(size);
-        problem = join(c, comm, size);
+        const bool comes = hostcuda::config().fail_init != rank;
+        const std::shared_ptr<clique> c = comes ? meeting_of(m.number, size, *comm) : nullptr;
+        if (c != nullptr)
+            problem = join(c, comm, size);
+        else
+            comm->ranks = make_clique(nullptr, "", size);
         comms[comm.get()] = comm;
         *out = comm.get();
     }
@@ -162,14 +115,6 @@ ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, bool blo
         broken("%s: %s", call, problem.c_str());
     handles.add(comm.get());
     return wait_or_go(comm, call);
-}
-
-// Takes a communicator out of everything; the mutex is held.
-void forget(ncclComm &comm)
-{
-    withdraw(comm);
-    comm.ranks->members[static_cast<size_t>(comm.rank)].reset();
-    comm.ranks->finalized[static_cast<size_t>(comm.rank)] = true;
 }
 
 std::string why_not_destroyed(const ncclComm &comm)
@@ -188,6 +133,18 @@ std::string why_not_destroyed(const ncclComm &comm)
             return "NCCL group mismatch: rank " + std::to_string(pair.second) + " receives and rank " +
                    std::to_string(comm.rank) + " never sends";
     return "";
+}
+
+void leave(const std::shared_ptr<ncclComm> &comm, bool in_peace)
+{
+    std::unique_lock<std::mutex> lock(hostcuda::nccl::mutex);
+
+    if (in_peace)
+        wire_flush(lock);
+    comm->aborted = true;
+    forget(*comm);
+    comms.erase(comm.get());
+    changed.notify_all();
 }
 
 } // namespace
@@ -238,7 +195,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     std::memcpy(m.mark, ID_MARK, sizeof m.mark);
     {
         const std::lock_guard<std::mutex> guard(hostcuda::nccl::mutex);
-        m.number = ++last_number;
+        m.number = wire_number();
     }
     std::memset(id, 0, sizeof *id);
     std::memcpy(id, &m, sizeof m);
@@ -265,16 +222,8 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *out,
     const std::shared_ptr<ncclComm> c = find_ready(comm, "ncclCommSplit");
     {
         const std::lock_guard<std::mutex> guard(hostcuda::nccl::mutex);
-        const size_t size = static_cast<size_t>(c->ranks->size), me = static_cast<size_t>(c->rank);
-        split_round &s = c->ranks->splits[c->num_splits];
-        s.color.resize(size);
-        s.key.resize(size);
-        s.came.resize(size);
-        s.color[me] = color;
-        s.key[me] = key;
-        s.came[me] = true;
         c->split_out = out;
-        c->split_index = c->num_splits++;
+        begin_split(*c, color, key);
     }
     return wait_or_go(c, "ncclCommSplit");
 }
@@ -334,8 +283,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
     const std::shared_ptr<ncclComm> c = find_ready(comm, "ncclCommFinalize");
     {
         const std::lock_guard<std::mutex> guard(hostcuda::nccl::mutex);
-        c->finalizing = true;
-        c->ranks->finalized[static_cast<size_t>(c->rank)] = true;
+        finalize(*c);
     }
     return wait_or_go(c, "ncclCommFinalize");
 }
@@ -351,11 +299,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     if (!problem.empty())
         broken("ncclCommDestroy: %s", problem.c_str());
     handles.remove(comm, "ncclCommDestroy", "communicator");
-    const std::lock_guard<std::mutex> guard(hostcuda::nccl::mutex);
-    c->aborted = true;
-    forget(*c);
-    comms.erase(comm);
-    changed.notify_all();
+    leave(c, true);
     return ncclSuccess;
 }
 
@@ -364,10 +308,6 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     const std::shared_ptr<ncclComm> c = find(comm, "ncclCommAbort");
 
     handles.remove(comm, "ncclCommAbort", "communicator");
-    const std::lock_guard<std::mutex> guard(hostcuda::nccl::mutex);
-    c->aborted = true;
-    forget(*c);
-    comms.erase(comm);
-    changed.notify_all();
+    leave(c, false);
     return ncclSuccess;
 }

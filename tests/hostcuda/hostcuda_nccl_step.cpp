@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in for NCCL: what a queued step does. It posts its halves once, looks for the others', and is done when all have
- * come. Receiving memory holds nonsense in between. Sums go around a ring that starts at another rank for each stretch of
- * elements, so they round differently than sums in rank order, the same way each time.
+ * come. Receiving memory holds nonsense in between.
  *
  * Ranks that wait for each other in a circle will never go on: that is a broken rule (another order of calls on one rank, a send
- * without its receive). A rank that waits for one which has not come yet just waits.
+ * without its receive). A rank that waits for one which has not come yet just waits. News of other processes may be late, but a
+ * circle through a rank of this one is never news that is too old: each rank of it can only have gone on after the next one.
  */
 #include "tests/hostcuda/hostcuda_nccl.h"
 
@@ -17,7 +17,8 @@ namespace nccl
 {
 
 std::mutex mutex;
-std::condition_variable changed;
+std::condition_variable &changed =
+    *new std::condition_variable; // never destroyed: another thread tells of processes
 
 namespace
 {
@@ -55,53 +56,6 @@ bool same_collective(const operation &a, const operation &b)
 {
     return a.what == b.what && a.count == b.count && a.type == b.type && a.reduction == b.reduction &&
            (a.what != kind::broadcast || a.peer == b.peer);
-}
-
-// ---- arithmetic ----------------------------------------------------------------------------------------------------------
-
-template <class T> T reduce_two(T a, T b, ncclRedOp_t op)
-{
-    if (op == ncclMin)
-        return b < a ? b : a;
-    if (op == ncclMax)
-        return a < b ? b : a;
-    return static_cast<T>(a + b);
-}
-
-template <class T> void reduce_all(const collective &c, const operation &op, void *out)
-{
-    const size_t ranks = c.halves.size();
-
-    for (size_t i = 0; i < op.count; i++) {
-        const size_t first = (i * ranks) / op.count;
-        T value = reinterpret_cast<const T *>(c.halves[first]->content.data())[i];
-        for (size_t r = 1; r < ranks; r++)
-            value = reduce_two(value,
-                               reinterpret_cast<const T *>(c.halves[(first + r) % ranks]->content.data())[i],
-                               op.reduction);
-        static_cast<T *>(out)[i] = value;
-    }
-}
-
-void finish_collective(const collective &c, const operation &op)
-{
-    if (op.what == kind::broadcast) {
-        if (op.count > 0)
-            std::memcpy(op.receive, c.halves[static_cast<size_t>(op.peer)]->content.data(), bytes_of(op));
-        return;
-    }
-    switch (op.type) {
-    case ncclFloat32:
-        return reduce_all<float>(c, op, op.receive);
-    case ncclFloat64:
-        return reduce_all<double>(c, op, op.receive);
-    case ncclInt32:
-        return reduce_all<int32_t>(c, op, op.receive);
-    case ncclInt64:
-        return reduce_all<int64_t>(c, op, op.receive);
-    default:
-        return reduce_all<uint8_t>(c, op, op.receive);
-    }
 }
 
 // ---- posting and matching ------------------------------------------------------------------------------------------------
@@ -161,29 +115,6 @@ std::string match(clique &ranks, std::pair<int, int> pair)
         from.matched = to.matched = true;
         sends.pop_front();
         receives.pop_front();
-    }
-    return "";
-}
-
-std::string post(ncclComm &comm, const std::shared_ptr<step> &s, std::vector<std::shared_ptr<half>> halves)
-{
-    clique &ranks = *comm.ranks;
-    std::string problem;
-
-    comm.running = s;
-    comm.halves = std::move(halves);
-    comm.rounds.clear();
-    for (const std::shared_ptr<half> &h : comm.halves) {
-        if (is_collective(h->op.what)) {
-            comm.rounds.push_back(comm.num_rounds);
-            problem = post_collective(comm, h, comm.num_rounds++);
-        } else {
-            const std::pair<int, int> pair = pair_of(comm, h->op);
-            (h->op.what == kind::send ? ranks.sends : ranks.receives)[pair].push_back(h);
-            problem = match(ranks, pair);
-        }
-        if (!problem.empty())
-            return problem;
     }
     return "";
 }
@@ -249,6 +180,21 @@ bool is_complete(const ncclComm &comm)
     return waits_for(comm).empty();
 }
 
+void forget_step(ncclComm &comm)
+{
+    comm.running.reset();
+    comm.halves.clear();
+    comm.rounds.clear();
+}
+
+void leave_rounds(ncclComm &comm)
+{
+    for (const uint64_t index : comm.rounds)
+        if (++comm.ranks->rounds.at(index).taken == comm.ranks->size)
+            comm.ranks->rounds.erase(index);
+    forget_step(comm);
+}
+
 void finish(ncclComm &comm)
 {
     size_t round = 0;
@@ -256,17 +202,10 @@ void finish(ncclComm &comm)
     for (const std::shared_ptr<half> &h : comm.halves) {
         if (h->op.what == kind::receive && h->op.count > 0)
             std::memcpy(h->op.receive, h->content.data(), bytes_of(h->op));
-        if (!is_collective(h->op.what))
-            continue;
-        const uint64_t index = comm.rounds[round++];
-        collective &c = comm.ranks->rounds.at(index);
-        finish_collective(c, h->op);
-        if (++c.taken == comm.ranks->size)
-            comm.ranks->rounds.erase(index);
+        if (is_collective(h->op.what))
+            finish_collective(comm.ranks->rounds.at(comm.rounds[round++]), h->op);
     }
-    comm.running.reset();
-    comm.halves.clear();
-    comm.rounds.clear();
+    leave_rounds(comm);
 }
 
 enum class turn { ours, others, gone, failed };
@@ -288,6 +227,7 @@ std::string advance(ncclComm &comm, const std::shared_ptr<step> &s, std::vector<
     const std::lock_guard<std::mutex> guard(mutex);
 
     if (comm.running == nullptr) {
+        wire_tell(comm.ranks->by, { event_kind::post, comm.ranks->name, comm.rank, 0, 0, 0, halves });
         const std::string problem = post(comm, s, std::move(halves));
         if (!problem.empty())
             return problem;
@@ -300,28 +240,6 @@ std::string advance(ncclComm &comm, const std::shared_ptr<step> &s, std::vector<
 }
 
 } // namespace
-
-size_t type_bytes(ncclDataType_t type)
-{
-    switch (type) {
-    case ncclUint8:
-    case ncclInt8:
-        return 1;
-    case ncclInt32:
-    case ncclFloat32:
-        return 4;
-    case ncclInt64:
-    case ncclFloat64:
-        return 8;
-    default:
-        return 0;
-    }
-}
-
-size_t bytes_of(const operation &op)
-{
-    return op.count * type_bytes(op.type);
-}
 
 std::string describe(const step &s)
 {
@@ -345,6 +263,35 @@ std::vector<range> ranges_of(const step &s)
     return ranges;
 }
 
+std::string post(ncclComm &comm, const std::shared_ptr<step> &s, std::vector<std::shared_ptr<half>> halves)
+{
+    clique &ranks = *comm.ranks;
+    std::string problem;
+
+    if (comm.running != nullptr) { // a shadow's step is over, for its rank has gone on
+        if (!is_complete(comm))
+            return "rank " + std::to_string(comm.rank) + " has gone on from " + describe(*comm.running) +
+                   ", which is not over here";
+        leave_rounds(comm);
+    }
+    comm.running = s;
+    comm.halves = std::move(halves);
+    comm.rounds.clear();
+    for (const std::shared_ptr<half> &h : comm.halves) {
+        if (is_collective(h->op.what)) {
+            comm.rounds.push_back(comm.num_rounds);
+            problem = post_collective(comm, h, comm.num_rounds++);
+        } else {
+            const std::pair<int, int> pair = pair_of(comm, h->op);
+            (h->op.what == kind::send ? ranks.sends : ranks.receives)[pair].push_back(h);
+            problem = match(ranks, pair);
+        }
+        if (!problem.empty())
+            return problem;
+    }
+    return "";
+}
+
 void withdraw(ncclComm &comm)
 {
     for (const std::shared_ptr<half> &h : comm.halves) {
@@ -354,9 +301,7 @@ void withdraw(ncclComm &comm)
             (h->op.what == kind::send ? comm.ranks->sends : comm.ranks->receives)[pair_of(comm, h->op)];
         queue.erase(std::remove(queue.begin(), queue.end(), h), queue.end());
     }
-    comm.running.reset();
-    comm.halves.clear();
-    comm.rounds.clear();
+    forget_step(comm);
 }
 
 result run_step(const std::shared_ptr<ncclComm> &comm, const std::shared_ptr<step> &s)
@@ -372,7 +317,7 @@ result run_step(const std::shared_ptr<ncclComm> &comm, const std::shared_ptr<ste
     if (comm->running == nullptr) { // only this work sets it now
         if (collective_fails(comm->rank)) {
             const std::lock_guard<std::mutex> guard(mutex);
-            comm->error = ncclRemoteError;
+            fail(*comm);
             return result::again;
         }
         check_ranges(comm->device, ranges_of(*s), describe(*s).c_str());

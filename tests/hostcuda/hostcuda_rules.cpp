@@ -70,8 +70,10 @@ static void parse_failure(const char *text, settings *out)
         out->lost_device = (int)a, out->lost_at = b;
     else if (sscanf(text, "nccl:%lld:%lld", &a, &b) == 2)
         out->fail_rank = (int)a, out->fail_collective = b;
+    else if (sscanf(text, "init:%lld", &a) == 1)
+        out->fail_init = (int)a;
     else if (text[0] != '\0')
-        broken("HOSTCUDA_FAIL='%s' is none of alloc:N, lost:DEVICE:N, nccl:RANK:N", text);
+        broken("HOSTCUDA_FAIL='%s' is none of alloc:N, lost:DEVICE:N, nccl:RANK:N, init:RANK", text);
 }
 
 static settings read_settings()
@@ -82,6 +84,8 @@ static settings read_settings()
         s.seed = strtoull(text, nullptr, 10);
     text = getenv("HOSTCUDA_EAGER");
     s.eager = text != nullptr && strcmp(text, "1") == 0;
+    text = getenv("HOSTCUDA_QUIET");
+    s.quiet = text != nullptr && strcmp(text, "1") == 0;
     text = getenv("HOSTCUDA_FAIL");
     if (text != nullptr)
         parse_failure(text, &s);

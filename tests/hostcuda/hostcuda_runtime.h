@@ -29,6 +29,8 @@ struct settings {
     int64_t lost_at = 0;
     int fail_rank = -1;
     int64_t fail_collective = 0;
+    int fail_init = -1;
+    bool quiet = false;
 };
 const settings &config(); /* read at the first call, and after each reset */
 bool allocation_fails();  /* counts one; true for the one that must fail */
