@@ -15,6 +15,7 @@ typedef struct tenant {
     int64_t task;
     double share, served; /* served: seconds over share */
     double asked_at, began_at;
+    double behind; /* what the background had run when it asked */
     bool asks, foreground;
 } tenant;
 
@@ -24,7 +25,7 @@ struct gnti_lanes {
     tenant *tenants;
     int64_t num, capacity;
     int64_t running; /* task, -1: nobody */
-    double background, tokens, tokens_at;
+    double background, tokens, tokens_at, behind; /* behind: seconds of the background's steps in all */
     double window_at, own, whole; /* of foreground steps in this window: alone, with waits */
 };
 
@@ -186,6 +187,7 @@ static void ask(gnti_lanes *l, int64_t task, double now)
         return;
     t->asks = true;
     t->asked_at = now;
+    t->behind = l->behind;
 }
 
 static bool may(gnti_lanes *l, int64_t task, double now)
@@ -218,6 +220,9 @@ static void begin(gnti_lanes *l, int64_t task, double now)
     t->asks = false;
     t->began_at = now;
     l->running = task;
+    /* what it waited longer than for the background's step (threads wake late) is the background's doing too */
+    if (t->foreground)
+        l->tokens -= fmax(now - t->asked_at - (l->behind - t->behind), 0.0);
 }
 
 static void end(gnti_lanes *l, int64_t task, double now)
@@ -237,6 +242,7 @@ static void end(gnti_lanes *l, int64_t task, double now)
         l->whole += fmax(now - t->asked_at, seconds);
     } else if (has_foreground(l)) {
         l->tokens -= seconds;
+        l->behind += seconds;
     }
     adjust(l, now);
 }

@@ -208,14 +208,15 @@ static void member_goes_where_there_is_room(void **state)
         snprintf(spec, sizeof spec,
                  "model: \"gcn:64, gcn\"\ntrain: { %sepochs: 3, dropout: 0.5 }\nretries: 0\ncount: 2\n",
                  cases[i].keys);
-        st = run_it(&(call){ .spec = spec, .run = new_folder(run, "short"), .devices = cases[i].devices },
-                    NULL);
+        st = run_it(
+            &(call){ .spec = spec, .run = live_case_folder(run, "short"), .devices = cases[i].devices },
+            NULL);
         if (!cases[i].fits)
             gnt_assert_error_has("the device's memory must hold");
         assert_int_equal(st, cases[i].fits ? GNT_OK : GNT_ERR_DEVICE_NOMEM);
-        assert_true(count_events(run, "failed", NULL) > 0);
-        assert_int_equal(count_events(run, "ended", NULL), cases[i].fits ? 2 : 0);
-        assert_int_equal(count_events(run, "set-aside", NULL), cases[i].fits ? 0 : 2);
+        assert_true(live_case_count(run, "failed", NULL) > 0);
+        assert_int_equal(live_case_count(run, "ended", NULL), cases[i].fits ? 2 : 0);
+        assert_int_equal(live_case_count(run, "set-aside", NULL), cases[i].fits ? 0 : 2);
     }
 }
 
