@@ -16,6 +16,7 @@ typedef struct tenant {
     double share, served; /* served: seconds over share */
     double asked_at, began_at;
     double behind; /* what the background had run when it asked */
+    double step;   /* seconds of its newest step, 0: none yet */
     bool asks, foreground;
 } tenant;
 
@@ -24,9 +25,10 @@ struct gnti_lanes {
     pthread_cond_t turn;
     tenant *tenants;
     int64_t num, capacity;
-    int64_t running; /* task, -1: nobody */
+    int64_t running;                              /* task, -1: nobody */
     double background, tokens, tokens_at, behind; /* behind: seconds of the background's steps in all */
-    double window_at, own, whole; /* of foreground steps in this window: alone, with waits */
+    double window_at, own, whole;                 /* of foreground steps in this window: alone, with waits */
+    double ran;                                   /* of the background's steps in this window */
 };
 
 gnt_status gnti_lanes_create(gnti_lanes **out)
@@ -127,16 +129,27 @@ void gnti_lanes_part(gnti_lanes *l, int64_t task)
 
 /* ---- foreground and background ------------------------------------------------------------------------------------------ */
 
+/* Those of a window, or what the longest step of the background costs. */
+static double most_tokens(const gnti_lanes *l)
+{
+    double most = WINDOW * l->background;
+
+    for (int64_t i = 0; i < l->num; i++)
+        if (!l->tenants[i].foreground)
+            most = fmax(most, l->tenants[i].step);
+    return most;
+}
+
 static void earn(gnti_lanes *l, double now)
 {
     if (isnan(l->tokens_at))
         l->tokens_at = l->window_at = now;
     if (now > l->tokens_at)
-        l->tokens = fmin(l->tokens + l->background * (now - l->tokens_at), WINDOW * l->background);
+        l->tokens = fmin(l->tokens + l->background * (now - l->tokens_at), most_tokens(l));
     l->tokens_at = fmax(now, l->tokens_at);
 }
 
-/* At the end of a window the background's share follows what the foreground has felt. */
+/* At the end of a window the background's share follows what the foreground has felt; it grows where it was used and not felt. */
 static void adjust(gnti_lanes *l, double now)
 {
     const double slowed = l->own > 0.0 ? l->whole / l->own : 1.0;
@@ -145,10 +158,10 @@ static void adjust(gnti_lanes *l, double now)
         return;
     if (slowed > SLOWEST)
         l->background = fmax(LEAST, l->background / 2.0);
-    else if (slowed < FAST)
+    else if (slowed < FAST && l->ran > 0.5 * l->background * WINDOW)
         l->background = fmin(MOST, l->background + GROWS);
     l->window_at = now;
-    l->own = l->whole = 0.0;
+    l->own = l->whole = l->ran = 0.0;
 }
 
 /* ---- turns --------------------------------------------------------------------------------------------------------------- */
@@ -160,6 +173,12 @@ static bool is_before(const tenant *a, const tenant *b)
                                         : a->task < b->task;
 }
 
+/* Tokens that a step of the background begins with: what it is going to cost. */
+static double need(const tenant *t)
+{
+    return fmax(t->step, 1e-9);
+}
+
 /* Whose turn it is of those who ask; NULL: nobody's. */
 static const tenant *whose_turn(const gnti_lanes *l)
 {
@@ -169,7 +188,7 @@ static const tenant *whose_turn(const gnti_lanes *l)
     for (int64_t i = 0; i < l->num; i++) {
         const tenant *t = &l->tenants[i];
 
-        if (!t->asks || (limited && !t->foreground && l->tokens <= 0.0))
+        if (!t->asks || (limited && !t->foreground && l->tokens < need(t)))
             continue;
         /* tokens are what the background was promised: with them it goes first, or a foreground that always asks would starve it */
         if (best == NULL ||
@@ -203,12 +222,14 @@ static bool may(gnti_lanes *l, int64_t task, double now)
 
 static double wakes(const gnti_lanes *l, double now)
 {
-    if (l->running >= 0 || !has_foreground(l) || l->tokens > 0.0)
+    double rest = INFINITY;
+
+    if (l->running >= 0 || !has_foreground(l))
         return INFINITY;
     for (int64_t i = 0; i < l->num; i++)
         if (l->tenants[i].asks && !l->tenants[i].foreground)
-            return now + fmax(-l->tokens / l->background, 0.0) + 1e-6;
-    return INFINITY;
+            rest = fmin(rest, fmax(need(&l->tenants[i]) - l->tokens, 0.0) / l->background);
+    return now + rest + 1e-6;
 }
 
 static void begin(gnti_lanes *l, int64_t task, double now)
@@ -236,6 +257,7 @@ static void end(gnti_lanes *l, int64_t task, double now)
     const double seconds = fmax(now - t->began_at, 0.0);
 
     t->served += seconds / t->share;
+    t->step = seconds;
     earn(l, now);
     if (t->foreground) {
         l->own += seconds;
@@ -243,6 +265,7 @@ static void end(gnti_lanes *l, int64_t task, double now)
     } else if (has_foreground(l)) {
         l->tokens -= seconds;
         l->behind += seconds;
+        l->ran += seconds;
     }
     adjust(l, now);
 }

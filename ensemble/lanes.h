@@ -7,8 +7,8 @@
  * speak through shares.
  *
  * A foreground task is slowed at most 1.2x (MuxFlow, 2023): the others together earn a share b of the time in tokens and begin a step only
- * out of tokens, which their steps cost, and what the foreground waits beyond them. Every 100 ms b halves where the foreground's steps took more than 1.2x their own time, waits included, and grows by
- * 0.05 where less than 1.05x, within [0.05, 0.9].
+ * with as many tokens as their last one took; steps cost tokens, and so does what the foreground waits beyond them. Every 100 ms b halves where the foreground's steps took more than 1.2x their own time, waits included, and grows by
+ * 0.05 where less than 1.05x although the others ran, within [0.05, 0.9].
  */
 #ifndef GNTI_ENSEMBLE_LANES_H
 #define GNTI_ENSEMBLE_LANES_H

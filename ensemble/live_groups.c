@@ -171,6 +171,19 @@ int32_t gnti_live_widest_gang(const gnti_live *run, int32_t member)
     return cut ? GNTI_LIVE_MAX_DEVICES : (int32_t)c->chunks;
 }
 
+/* What tasks with the same number have once on a device: graph and features of a view in host memory, which devices read in place. Others
+ * have copies, each trainer its own. */
+static int32_t shared_data(const gnti_live *run, const gnti_live_task *t)
+{
+    for (int32_t d = 0; d < run->num_devices; d++) {
+        const gnt_backend *backend = NULL;
+
+        if (gnti_backend_find(run->specs[d].backend, &backend) == GNT_OK && !backend->in_host_memory)
+            return run->num_views + (int32_t)t->id;
+    }
+    return t->view;
+}
+
 static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_live_task *t)
 {
     gnt_status st = GNT_OK;
@@ -185,7 +198,7 @@ static gnt_status tell_manager(gnti_live *run, const gnti_fused_group *g, gnti_l
                              .shared_bytes = g->shared_bytes,
                              .lasting_bytes = g->lasting_bytes,
                              .scratch_bytes = g->scratch_bytes,
-                             .data = t->view,
+                             .data = shared_data(run, t),
                              .foreground = run->spec->members[t->members[0]].foreground };
 
     GNT_TRY(gnti_calloc_array(&seconds, run->num_types));
