@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,6 +121,25 @@ gnt_status gnti_folder_create(const char *path)
     GNT_TRY(make_one(copy));
 done:
     gnti_free(copy);
+    return st;
+}
+
+gnt_status gnti_path_absolute(const char *path, char **out)
+{
+    gnt_status st = GNT_OK;
+    char room[PATH_MAX];
+
+    *out = NULL;
+    if (path == NULL)
+        return GNT_OK;
+    if (realpath(path, room) != NULL)
+        return gnti_strdup(out, room);
+    if (path[0] == '/')
+        return gnti_strdup(out, path);
+    GNT_CHECK(getcwd(room, sizeof room) != NULL, GNT_ERR_IO,
+              "cannot tell where '%s' is: the working folder is gone", path);
+    GNT_TRY(gnti_path_join(room, path, out));
+done:
     return st;
 }
 

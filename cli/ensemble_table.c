@@ -79,7 +79,8 @@ static void print_scores(const gntx_json *report)
     }
     print_row("mean of members", width, (double)NAN, gntx_json_find(report, "member_mean"));
     print_row("deviation", width, (double)NAN, gntx_json_find(report, "member_std"));
-    print_row("best on validation", width, (double)NAN, gntx_json_find(report, "best_member"));
+    if (gntx_json_find(report, "best_member") != NULL)
+        print_row("best on validation", width, (double)NAN, gntx_json_find(report, "best_member"));
     if (gntx_json_find(ensemble, "bins") != NULL)
         print_row("before temperature", width, (double)NAN, gntx_json_find(ensemble, "before_temperature"));
     print_row("ensemble", width, (double)NAN, ensemble);
@@ -107,7 +108,7 @@ static void print_training(const gntx_json *report)
     const gntx_json *m = gntx_json_find(gntx_json_find(report, "run"), "manager");
     char makespan[CLI_FORMAT_BYTES], bound[CLI_FORMAT_BYTES];
 
-    if (m == NULL)
+    if (m == NULL || !(number_of(m, "makespan_seconds") > 0.0))
         return;
     printf("training     %s, lower bound %s%s, devices busy %.1f %%\n",
            cli_format_seconds(number_of(m, "makespan_seconds"), makespan),

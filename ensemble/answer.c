@@ -8,6 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/file.h"
+#include "ensemble/pool_device.h"
 #include "ensemble/serve.h"
 #include "train/eval_run.h"
 #include "train/predict_table.h"
@@ -113,12 +114,78 @@ done:
     return st;
 }
 
+/* ---- who is asked ---------------------------------------------------------------------------------------------------- */
+
+typedef struct asked {
+    char *run;  /* folder of an ensemble, NULL: that of a lone run */
+    char *name; /* the one member that is meant, NULL: all */
+} asked;
+
+static void free_asked(asked *a)
+{
+    gnti_free(a->run);
+    gnti_free(a->name);
+}
+
+/* Whether the ensemble has a member of that name that does not see all of its data: its own folder does not say what it sees. */
+static gnt_status sees_less(const char *run, const char *name, bool *out)
+{
+    gnt_status st = GNT_OK;
+    gnti_ensemble_file e = { 0 };
+
+    *out = false;
+    if (!gnti_ensemble_file_exists(run))
+        return GNT_OK;
+    GNT_TRY(gnti_ensemble_file_open(run, &e));
+    for (int32_t i = 0; e.view != NULL && i < e.num_members; i++)
+        *out = *out || (strcmp(e.name[i], name) == 0 && e.view[i].seed != 0);
+done:
+    gnti_ensemble_file_free(&e);
+    return st;
+}
+
+/* "RUN/members/NAME" of a member with a view is asked through its ensemble. */
+static gnt_status find_subject(const char *path, asked *out)
+{
+    gnt_status st = GNT_OK;
+    static const char middle[] = "/" GNTI_ENSEMBLE_MEMBERS "/";
+    const size_t length = sizeof middle - 1;
+    asked a = { 0 };
+    char *at = NULL;
+    bool less = false;
+
+    if (path == NULL)
+        return GNT_OK;
+    GNT_TRY(gnti_strdup(&a.run, path));
+    if (gnti_ensemble_file_exists(path)) {
+        *out = a;
+        return GNT_OK;
+    }
+    for (at = a.run + strlen(a.run); at > a.run + 1 && at[-1] == '/'; at--)
+        at[-1] = '\0';
+    while (at > a.run && at[-1] != '/')
+        at--;
+    if (at - a.run > (ptrdiff_t)length && strncmp(at - length, middle, length) == 0) {
+        GNT_TRY(gnti_strdup(&a.name, at));
+        *(at - length) = '\0';
+        GNT_TRY(sees_less(a.run, a.name, &less));
+    }
+    if (less) {
+        *out = a;
+        a = (asked){ 0 };
+    }
+done:
+    free_asked(&a);
+    return st;
+}
+
 /* ---- what is told ---------------------------------------------------------------------------------------------------- */
 
 static gnt_status put_device(const gnti_serve *s, int32_t d, gnti_json *o)
 {
     gnt_status st = GNT_OK;
     gnti_json *line = NULL, *row = NULL;
+    char name[GNTI_POOL_NAME_BYTES];
     int64_t rows = 0;
 
     for (int32_t i = 0; i < s->num_tasks; i++)
@@ -127,7 +194,8 @@ static gnt_status put_device(const gnti_serve *s, int32_t d, gnti_json *o)
                     s->data->num_nodes * s->tasks[i].first / GNTI_SERVE_UNITS;
     GNT_TRY(gnti_json_append_object(o, &line));
     GNT_TRY(gnti_json_set_int(line, "device", d));
-    GNT_TRY(gnti_json_set_text(line, "backend", s->job.place.specs[d].backend));
+    GNT_TRY(gnti_pool_name(&s->job.place.specs[d], gnti_device_number(s->job.place.specs, d), name));
+    GNT_TRY(gnti_json_set_text(line, "name", name));
     GNT_TRY(gnti_json_set_int(line, "rows", rows));
     GNT_TRY(gnti_json_set_number(line, "seconds", s->seconds[d]));
     GNT_TRY(gnti_json_set_array(line, "batch", &row));
@@ -188,8 +256,9 @@ done:
     return st;
 }
 
-static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const gntx_predict_options *options,
-                                   const char *out_path, gnti_json **report)
+static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const char *name,
+                                   const gntx_predict_options *options, const char *out_path,
+                                   gnti_json **report)
 {
     gnt_status st = GNT_OK;
     gnti_serve s = { 0 };
@@ -200,7 +269,7 @@ static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const gntx
     GNT_CHECK(options->what != GNTI_PREDICT_EMBEDDINGS, GNT_ERR_USAGE,
               "embeddings of members have no mean: ask one of them, as in '%s/%s/NAME'", run,
               GNTI_ENSEMBLE_MEMBERS);
-    GNT_TRY(gnti_serve_open(ctx, run, options->data, options->seed, &s));
+    GNT_TRY(gnti_serve_open(ctx, run, options->data, options->seed, name, &s));
     GNT_CHECK(options->what != GNTI_PREDICT_PROBABILITIES || s.file.kind != GNT_LABELS_REGRESSION,
               GNT_ERR_USAGE, "the members predict numbers, not classes: they have no probabilities");
     GNT_TRY(gnti_path_join(run, GNTI_ENSEMBLE_FILE, &path));
@@ -226,17 +295,19 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
+    asked of = { 0 };
     const gntx_predict_options standard = { .what = GNTI_PREDICT_CLASSES, .seed = -1 };
 
     GNT_CHECK(ctx != NULL && out_path != NULL && report != NULL, GNT_ERR_ARG,
               "context, out_path and report must not be NULL");
     options = options != NULL ? options : &standard;
     GNT_TRY(gnti_predict_check(options, out_path));
-    GNT_TRY(run != NULL && gnti_ensemble_file_exists(run)
-                ? predict_ensemble(ctx, run, options, out_path, &o)
-                : gnti_predict_run(ctx, run, options, out_path, &o));
+    GNT_TRY(find_subject(run, &of));
+    GNT_TRY(of.run != NULL ? predict_ensemble(ctx, of.run, of.name, options, out_path, &o)
+                           : gnti_predict_run(ctx, run, options, out_path, &o));
     *report = (gntx_json *)o;
 done:
+    free_asked(&of);
     return st;
 }
 
@@ -267,8 +338,8 @@ done:
     return st;
 }
 
-static gnt_status eval_ensemble(gnt_context *ctx, const char *run, const char *data, const char *devices,
-                                gnti_json **report)
+static gnt_status eval_ensemble(gnt_context *ctx, const char *run, const char *name, const char *data,
+                                const char *devices, gnti_json **report)
 {
     gnt_status st = GNT_OK;
     gnti_serve s = { 0 };
@@ -276,7 +347,7 @@ static gnt_status eval_ensemble(gnt_context *ctx, const char *run, const char *d
     const subject of = { &s, &c };
     gnti_json *o = NULL;
 
-    GNT_TRY(gnti_serve_open(ctx, run, data, -1, &s));
+    GNT_TRY(gnti_serve_open(ctx, run, data, -1, name, &s));
     GNT_TRY(gnti_serve_plan(&s, devices));
     GNT_TRY(gnti_serve_run(&s));
     GNT_TRY(combine(&s, &c));
@@ -304,11 +375,14 @@ gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, c
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
+    asked of = { 0 };
 
     GNT_CHECK(ctx != NULL && out != NULL, GNT_ERR_ARG, "context and out must not be NULL");
-    GNT_TRY(run != NULL && gnti_ensemble_file_exists(run) ? eval_ensemble(ctx, run, data_path, devices, &o)
-                                                          : gnti_eval_run(ctx, run, data_path, devices, &o));
+    GNT_TRY(find_subject(run, &of));
+    GNT_TRY(of.run != NULL ? eval_ensemble(ctx, of.run, of.name, data_path, devices, &o)
+                           : gnti_eval_run(ctx, run, data_path, devices, &o));
     *out = (gntx_json *)o;
 done:
+    free_asked(&of);
     return st;
 }

@@ -229,6 +229,7 @@ gnt_status gnti_combine_members(const gnti_votes *votes, int32_t num, const gnt_
     float *values = NULL;
 
     GNT_TRY(begin(&c));
+    GNT_TRY(gnti_combine_tell_twins(&c));
     GNT_TRY(weigh(&c, &made));
     GNT_TRY(gnti_alloc_array(&made.probabilities, data->num_nodes * data->y.num_classes));
     GNT_TRY(gnti_alloc_array(&values, c.valid.num_nodes * data->y.num_classes));

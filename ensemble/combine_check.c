@@ -6,6 +6,8 @@
 #include "ensemble/id_join.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define SUM_TOLERANCE 1e-3 /* files with few decimals */
 
@@ -81,5 +83,67 @@ gnt_status gnti_combine_check(const gnti_votes *votes, int32_t num, const gnt_da
             GNT_TRY(check_row(v, data, i));
     }
 done:
+    return st;
+}
+
+/* ---- twins ---- */
+
+typedef struct fingerprint {
+    uint64_t hash;
+    int32_t member;
+} fingerprint;
+
+static uint64_t hash_of(const gnti_votes *v)
+{
+    uint64_t hash = v->are_logits ? 0x9e3779b97f4a7c15u : 0x2545f4914f6cdd1du;
+
+    for (int64_t i = 0; i < v->num_rows * v->num_classes; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &v->values[i], sizeof bits);
+        hash = (hash ^ bits) * 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const fingerprint *x = a, *y = b;
+
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash) : x->member - y->member;
+}
+
+gnt_status gnti_combine_tell_twins(gnti_combining *c)
+{
+    gnt_status st = GNT_OK;
+    fingerprint *f = NULL;
+    int32_t more = 0;
+    const gnti_votes *first[2] = { NULL, NULL };
+
+    GNT_TRY(gnti_alloc_array(&f, c->num));
+    for (int32_t m = 0; m < c->num; m++)
+        f[m] = (fingerprint){ hash_of(&c->votes[m]), m };
+    qsort(f, (size_t)c->num, sizeof *f, by_hash);
+    for (int32_t i = 1; i < c->num; i++) {
+        const gnti_votes *a = &c->votes[f[i - 1].member], *b = &c->votes[f[i].member];
+
+        if (f[i - 1].hash != f[i].hash || a->are_logits != b->are_logits ||
+            memcmp(a->values, b->values, (size_t)(a->num_rows * a->num_classes) * sizeof *a->values) != 0)
+            continue;
+        more += first[0] != NULL;
+        first[0] = first[0] != NULL ? first[0] : a;
+        first[1] = first[1] != NULL ? first[1] : b;
+    }
+    if (first[0] != NULL && more == 0)
+        gnti_text_printf(&c->remark, "Members '%s' and '%s' predict the same to the bit: one counts twice. ",
+                         first[0]->name, first[1]->name);
+    else if (first[0] != NULL)
+        gnti_text_printf(&c->remark,
+                         "Members '%s' and '%s' predict the same to the bit, and %d more are copies of "
+                         "others: they count more than once. ",
+                         first[0]->name, first[1]->name, (int)more);
+done:
+    gnti_free(f);
     return st;
 }

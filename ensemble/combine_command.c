@@ -7,10 +7,13 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "ensemble/ensemble_file.h"
 #include "ensemble/id_join.h"
 #include "ensemble/report_page.h"
 #include "ensemble/votes_collect.h"
+#include "ensemble/votes_remake.h"
 #include "train/predict_table.h"
+#include "train/trained.h"
 
 #include <string.h>
 
@@ -265,11 +268,23 @@ done:
     return st;
 }
 
-/* Files of the members that the report names, in its order: sums and ties come out as they did. paths (num), each to be freed. */
-static gnt_status list_members(const char *run, const gnti_json *report, char **paths)
+/* What a member of the run sees of its dataset, NULL: all. */
+static const gnti_member_view *view_of(const gnti_ensemble_file *file, const char *name)
+{
+    for (int32_t i = 0; file->view != NULL && i < file->num_members; i++)
+        if (strcmp(file->name[i], name) == 0)
+            return &file->view[i];
+    return NULL;
+}
+
+/* Files of the members that the report names, in its order: sums and ties come out as they did. Those that are gone are made anew.
+ * paths (num), each to be freed. */
+static gnt_status list_members(gnt_context *ctx, const gnt_dataset *data, const gnti_ensemble_file *file,
+                               const char *run, const gnti_json *report, char **paths)
 {
     gnt_status st = GNT_OK;
     const gnti_json *members = gnti_json_find(report, "members");
+    char *folder = NULL;
 
     for (int64_t i = 0; i < gnti_json_length(members); i++) {
         const char *name = NULL;
@@ -278,15 +293,21 @@ static gnt_status list_members(const char *run, const gnti_json *report, char **
         GNT_TRY(gnti_json_get_text(gnti_json_at(members, i), "name", &name));
         GNT_CHECK(name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL, GNT_ERR_FORMAT,
                   "'%s/report.json': '%.64s' is no name of a member", run, name);
-        gnti_text_printf(&t, "%s/members/%s/logits.npy", run, name);
-        GNT_TRY(gnti_text_take(&t, &paths[i]));
+        gnti_text_printf(&t, "%s/members/%s", run, name);
+        GNT_TRY(gnti_text_take(&t, &folder));
+        GNT_TRY(gnti_votes_restore(ctx, folder, view_of(file, name), data));
+        GNT_TRY(gnti_path_join(folder, "logits.npy", &paths[i]));
+        gnti_free(folder);
+        folder = NULL;
     }
 done:
+    gnti_free(folder);
     return st;
 }
 
 static gnt_status combine_again(gnt_context *ctx, const gnt_dataset *data, const char *data_path,
-                                const char *run, const gnti_json *report, path_combination *out)
+                                const gnti_ensemble_file *file, const char *run, const gnti_json *report,
+                                path_combination *out)
 {
     gnt_status st = GNT_OK;
     gnti_combine_config config = { 0 };
@@ -299,7 +320,7 @@ static gnt_status combine_again(gnt_context *ctx, const gnt_dataset *data, const
     GNT_TRY(read_prior(report, num, &prior));
     config.prior = prior;
     GNT_TRY(gnti_calloc_array(&paths, num));
-    GNT_TRY(list_members(run, report, paths));
+    GNT_TRY(list_members(ctx, data, file, run, report, paths));
     GNT_TRY(combine_paths(ctx, data, data_path, (const char *const *)paths, (int)num, &config, out));
 done:
     for (int64_t i = 0; paths != NULL && i < num; i++)
@@ -316,16 +337,20 @@ gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *d
     gnt_dataset *data = NULL;
     path_combination p = { 0 };
     const gnti_json *trained = NULL;
+    gnti_ensemble_file file = { 0 };
+    const char *stored = NULL;
 
     GNT_CHECK(ctx != NULL && run != NULL && out != NULL, GNT_ERR_ARG,
               "context, run and out must not be NULL");
     GNT_TRY(read_report(run, &old));
     trained = gnti_json_find(old, "run");
-    if (!is_given(data_path))
-        GNT_TRY(gnti_json_get_text(trained, "data", &data_path));
-    GNT_TRY(gnt_dataset_open(ctx, data_path, &data));
+    stored = gnti_json_to_text(gnti_json_find(trained, "data"));
+    if (gnti_ensemble_file_exists(run))
+        GNT_TRY(gnti_ensemble_file_open(run, &file));
+    GNT_TRY(gnti_trained_dataset(ctx, data_path, stored, file.content_sha256, &data));
+    data_path = is_given(data_path) ? data_path : stored;
     GNT_TRY(gnti_votes_check_graph(run, old, data));
-    GNT_TRY(combine_again(ctx, data, data_path, run, old, &p));
+    GNT_TRY(combine_again(ctx, data, data_path, &file, run, old, &p));
     if (trained != NULL)
         GNT_TRY(gnti_json_set_copy(p.facts, "run", trained));
     GNT_TRY(gnti_report_write(run, p.facts));
@@ -333,6 +358,7 @@ gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *d
     p.facts = NULL;
 done:
     gnti_json_free(&old);
+    gnti_ensemble_file_free(&file);
     free_combination(&p);
     gnt_dataset_free(&data);
     return st;

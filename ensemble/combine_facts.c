@@ -135,6 +135,8 @@ static gnt_status put_members(const scoring *s, gnti_json *out)
         if (s->c->why[m] != NULL)
             GNT_TRY(gnti_json_set_text(o, "why", s->c->why[m]));
     }
+    if (s->part[0].num_rows == 0) /* nobody is the best on no row */
+        return GNT_OK;
     GNT_TRY(gnti_json_set_object(out, "best_member", &o));
     GNT_TRY(gnti_json_set_text(o, "name", s->votes[s->c->best_member].name));
     GNT_TRY(put_scores(s->score[s->c->best_member], o));

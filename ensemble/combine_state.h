@@ -31,6 +31,9 @@ typedef struct gnti_combining {
 /* ERR_FORMAT names member, node and class of a value that is not finite, or no probability. */
 gnt_status gnti_combine_check(const gnti_votes *votes, int32_t num, const gnt_dataset *data);
 
+/* A sentence for members that predict the same to the bit: copies of one file, or seeds that do nothing. */
+gnt_status gnti_combine_tell_twins(gnti_combining *c);
+
 /* Deals the panel's positions to num_folds folds of equal size, by (seed, imported row). */
 gnt_status gnti_combine_deal(gnti_combining *c);
 /* The panel whose rows are those of the fold (inside) or all others. rows (num_nodes) is the caller's room. */

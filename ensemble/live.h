@@ -178,7 +178,7 @@ struct gnti_live {
 };
 
 /* ---- live_open.c ---- */
-/* Folder, lock, copy of the spec, journal; outcomes and epochs of members. ERR_USAGE for the folder of another ensemble, with both
+/* Folder, lock, copy of the spec, journal; outcomes and epochs of members. ERR_FORMAT for the folder of another ensemble, with both
  * hashes. complete: everything was done before. */
 gnt_status gnti_live_open(gnti_live *run, bool *complete);
 /* The same for a process that is not the root: without lock, journal and log, which stay NULL. */

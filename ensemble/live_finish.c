@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "ensemble/ensemble_file.h"
 #include "ensemble/report_page.h"
+#include "ensemble/votes_remake.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -110,7 +111,7 @@ static gnt_status open_votes(const gnti_live *run, votes *v)
     gnt_status st = GNT_OK;
     const gnti_method_output *outputs = NULL;
     const int32_t num = gnti_method_outputs(run->method, &outputs);
-    char *path = NULL, name[160];
+    char *path = NULL, *folder = NULL, name[160];
 
     GNT_TRY(gnti_calloc_array(&v->vote, num + 1));
     GNT_TRY(gnti_calloc_array(&v->output, num + 1));
@@ -118,18 +119,24 @@ static gnt_status open_votes(const gnti_live *run, votes *v)
     for (int32_t i = 0; i < num; i++) {
         if (!outputs[i].present)
             continue;
-        snprintf(name, sizeof name, GNTI_ENSEMBLE_MEMBERS "/%s/logits.npy", outputs[i].name);
-        GNT_TRY(gnti_path_join(run->config->run, name, &path));
+        snprintf(name, sizeof name, GNTI_ENSEMBLE_MEMBERS "/%s", outputs[i].name);
+        GNT_TRY(gnti_path_join(run->config->run, name, &folder));
+        GNT_TRY(gnti_path_join(folder, "logits.npy", &path));
+        GNT_TRY(gnti_votes_restore(
+            run->ctx, folder, outputs[i].member >= 0 ? &run->spec->members[outputs[i].member].view : NULL,
+            run->data));
         GNT_TRY(gnti_votes_open(path, run->data, &v->vote[v->num]));
         v->prior[v->num] = outputs[i].weight;
         v->output[v->num++] = &outputs[i];
         gnti_free(path);
-        path = NULL;
+        gnti_free(folder);
+        path = folder = NULL;
     }
     if (v->num == 0)
         GNT_TRY(fail_of(run));
 done:
     gnti_free(path);
+    gnti_free(folder);
     return st;
 }
 
@@ -147,11 +154,11 @@ static gnt_status write_ensemble_file(const gnti_live *run, const votes *v, cons
                              .num_members = v->num,
                              .weight = c->weight,
                              .spec_sha256 = (char *)run->spec->sha256,
-                             .data = run->data->path,
                              .content_sha256 = (char *)run->data->content_sha256,
                              .split = (char *)split };
     char **names = NULL;
     gnti_member_view *views = NULL;
+    char *data = NULL;
     bool sees_less = false;
 
     GNT_TRY(gnti_calloc_array(&names, v->num));
@@ -162,12 +169,15 @@ static gnt_status write_ensemble_file(const gnti_live *run, const votes *v, cons
             views[i] = run->spec->members[v->output[i]->member].view;
         sees_less = sees_less || views[i].seed != 0;
     }
+    GNT_TRY(gnti_path_absolute(run->data->path, &data));
+    e.data = data;
     e.name = names;
     e.view = sees_less ? views : NULL;
     GNT_TRY(gnti_ensemble_file_write(&e, run->config->run));
 done:
     gnti_free(names);
     gnti_free(views);
+    gnti_free(data);
     return st;
 }
 
@@ -218,10 +228,12 @@ static gnt_status add_run(gnti_live *run, gnti_json *report, const gnti_manager_
     gnti_report_task *tasks = NULL;
     const char **devices = NULL, **notes = NULL;
     double *speeds = NULL, slowest = INFINITY;
-    char *text = NULL, policy[32], method[32];
+    char *text = NULL, *data = NULL, policy[32], method[32];
     const gnti_span *spans = NULL;
-    gnti_report_run r = { .title = run->config->run, .data = run->data->path, .manager = facts };
+    gnti_report_run r = { .title = run->config->run, .manager = facts };
 
+    GNT_TRY(gnti_path_absolute(run->data->path, &data));
+    r.data = data;
     GNT_TRY(report_members(run, &members));
     GNT_TRY(gnti_calloc_array(&tasks, run->num_tasks + 1));
     GNT_TRY(gnti_calloc_array(&devices, run->num_devices + 1));
@@ -262,6 +274,7 @@ done:
     gnti_free(speeds);
     gnti_free(notes);
     gnti_free(text);
+    gnti_free(data);
     return st;
 }
 
@@ -364,6 +377,27 @@ done:
     return st;
 }
 
+/* Where nothing was trained this time the report that is there tells of the training. */
+static gnt_status keep_run(const gnti_live *run, gnti_json *report, bool *kept)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *old = NULL;
+    char *path = NULL;
+
+    if (run->num_tasks > 0)
+        return GNT_OK;
+    GNT_TRY(gnti_path_join(run->config->run, "report.json", &path));
+    if (!gnti_file_exists(path) || gnti_json_read(path, &old) != GNT_OK)
+        goto done;
+    *kept = gnti_json_find(old, "run") != NULL;
+    if (*kept)
+        GNT_TRY(gnti_json_set_copy(report, "run", gnti_json_find(old, "run")));
+done:
+    gnti_json_free(&old);
+    gnti_free(path);
+    return st;
+}
+
 static gnt_status write_all(gnti_live *run, const votes *v, const gnti_combine_config *config,
                             const gnti_combined *c, gnti_json **out)
 {
@@ -371,12 +405,15 @@ static gnt_status write_all(gnti_live *run, const votes *v, const gnti_combine_c
     gnti_manager_facts facts = run->facts;
     gnti_json *report = NULL, *summary = NULL;
     char *path = NULL;
+    bool kept = false;
 
     if (run->manager != NULL)
         GNT_TRY(gnti_manager_get_facts(run->manager, &facts));
     GNT_TRY(gnti_json_create_object(&report));
     GNT_TRY(gnti_combine_facts(v->vote, v->num, run->data, config, c, report));
-    GNT_TRY(add_run(run, report, &facts));
+    GNT_TRY(keep_run(run, report, &kept));
+    if (!kept)
+        GNT_TRY(add_run(run, report, &facts));
     GNT_TRY(write_ensemble_file(run, v, c, config->split));
     GNT_TRY(gnti_report_write(run->config->run, report));
     GNT_TRY(make_summary(run, report, &facts, &summary));

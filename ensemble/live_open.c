@@ -59,8 +59,9 @@ static gnt_status write_first_line(gnti_live *run)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
-    char *copy = NULL;
+    char *copy = NULL, *data = NULL;
 
+    GNT_TRY(gnti_path_absolute(run->data->path, &data));
     GNT_TRY(gnti_path_join(run->config->run, "ensemble.yaml", &copy));
     GNT_TRY(gnti_file_write_all(copy, run->spec->text, strlen(run->spec->text)));
     GNT_TRY(gnti_json_create_object(&o));
@@ -68,12 +69,13 @@ static gnt_status write_first_line(gnti_live *run)
     GNT_TRY(gnti_json_set_text(o, "software", GNT_VERSION));
     GNT_TRY(gnti_json_set_text(o, "spec_sha256", run->spec->sha256));
     GNT_TRY(gnti_json_set_text(o, "data_sha256", run->data->content_sha256));
-    GNT_TRY(gnti_json_set_text(o, "data", run->data->path));
+    GNT_TRY(gnti_json_set_text(o, "data", data));
     GNT_TRY(gnti_json_set_int(o, "members", run->spec->num_members));
     GNT_TRY(gnti_journal_add(run->journal, "began", o, true));
 done:
     gnti_json_free(&o);
     gnti_free(copy);
+    gnti_free(data);
     return st;
 }
 
@@ -84,11 +86,11 @@ static gnt_status check_hash(const gnti_live *run, const gnti_json *line, const 
     const char *there = NULL;
 
     GNT_TRY(gnti_json_get_text(line, key, &there));
-    GNT_CHECK(
-        strcmp(there, given) == 0, GNT_ERR_USAGE,
-        "run folder '%s' was begun with another %s: its sha256 is %s there and %s of '%s': take another "
-        "run folder",
-        run->config->run, what, there, given, path != NULL ? path : "in memory");
+    GNT_CHECK(strcmp(there, given) == 0, GNT_ERR_FORMAT,
+              "run folder '%s' was begun with another %s: its sha256 is %s there and %s of '%s': give the "
+              "one of the "
+              "start, or another --run",
+              run->config->run, what, there, given, path != NULL ? path : "in memory");
 done:
     return st;
 }

@@ -73,6 +73,7 @@ static gnt_status make_own(gnti_live_task *t, const gnt_dataset *data, const int
         gnti_member_options *options = &o->options[i];
 
         gnti_member_options_init(t->model, &m->train, 0, options);
+        options->name = m->name;
         options->seed = m->seed;
         options->dropout = m->net.dropout;
         options->input_dropout = m->net.input_dropout;

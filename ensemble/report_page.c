@@ -57,8 +57,9 @@ static void add_score_cards(const gnti_json *report, cards *c)
     else
         snprintf(out, CARD_BYTES, share ? "%.2f \xc2\xb1 %.2f %%" : "%.4g \xc2\xb1 %.2g",
                  share ? 100.0 * mean : mean, share ? 100.0 * std : std);
-    gnti_report_metric(report, gnti_report_number(gnti_json_find(report, "best_member"), "test_metric"),
-                       next_card(c, "best member on validation"));
+    if (gnti_json_find(report, "best_member") != NULL)
+        gnti_report_metric(report, gnti_report_number(gnti_json_find(report, "best_member"), "test_metric"),
+                           next_card(c, "best member on validation"));
     if (gnti_json_find(ensemble, "bins") == NULL)
         return;
     add_change(report, "nll", "NLL before \xe2\x86\x92 after temperature", c);

@@ -102,8 +102,10 @@ gnt_status gnti_report_table_calibration(gnti_page *page, const gnti_json *repor
     put_scores(&c, report, "members, mean", mean, "");
     put_scores(&c, report, "members, mean, each with a temperature of its own", mean, "_after");
     snprintf(name, sizeof name, "best member %.80s", gnti_report_text(best, "name"));
-    put_scores(&c, report, name, best, "");
-    put_scores(&c, report, "best member with a temperature of its own", best, "_after");
+    if (best != NULL) {
+        put_scores(&c, report, name, best, "");
+        put_scores(&c, report, "best member with a temperature of its own", best, "_after");
+    }
     put_scores(&c, report, "ensemble before its temperature", gnti_json_find(ensemble, "before_temperature"),
                "");
     put_scores(&c, report, "ensemble", ensemble, "");

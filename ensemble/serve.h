@@ -70,10 +70,10 @@ typedef struct gnti_serve {
     double *seconds; /* (devices) that each took, by its own clock */
 } gnti_serve;
 
-/* seed < 0: all members that have a weight; else the one member whose run had that seed, and `file` says that it is alone. data NULL:
+/* name: that member alone; else seed < 0: all members that have a weight; else the one member whose run had that seed, and `file` says that it is alone. data NULL:
  * that of the training; ERR_FORMAT when it has changed, or when a given one does not fit. out is zeroed before use. */
 gnt_status gnti_serve_open(gnt_context *ctx, const char *run, const char *data, int64_t seed,
-                           gnti_serve *out);
+                           const char *name, gnti_serve *out);
 void gnti_serve_close(gnti_serve *s);
 
 /* devices as of gnt_trainer_config; NULL: the context's. ERR_NOMEM when members do not fit. */

@@ -63,6 +63,30 @@ done:
     return st;
 }
 
+/* From now on the ensemble has but one member. */
+static void leave_alone(gnti_serve *s, int32_t number)
+{
+    for (int32_t k = 0; k < s->file.num_members; k++)
+        s->file.weight[k] = k == number ? 1.0 : 0.0;
+    s->file.how = GNTI_COMBINE_MEAN;
+    s->file.temperature = 1.0;
+}
+
+/* The one member of that name. */
+static gnt_status open_named(gnti_serve *s, const char *run, const char *name)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t i = 0; i < s->file.num_members; i++)
+        if (strcmp(s->file.name[i], name) == 0) {
+            leave_alone(s, i);
+            return open_members(s, run);
+        }
+    GNT_FAIL(GNT_ERR_FORMAT, "'%s' has no member '%s'", run, name);
+done:
+    return st;
+}
+
 /* The one member with that seed: the others are closed, and the file says that it is alone. */
 static gnt_status open_one(gnti_serve *s, const char *run, int64_t seed)
 {
@@ -77,10 +101,7 @@ static gnt_status open_one(gnti_serve *s, const char *run, int64_t seed)
         GNT_TRY(open_member(s, run, i, &s->members[0]));
         own = gnti_trained_seed(&s->members[0].trained, 0);
         if (own == seed) {
-            for (int32_t k = 0; k < s->file.num_members; k++)
-                s->file.weight[k] = k == i ? 1.0 : 0.0;
-            s->file.how = GNTI_COMBINE_MEAN;
-            s->file.temperature = 1.0;
+            leave_alone(s, i);
             s->num_classes = s->members[0].trained.num_classes;
             goto done;
         }
@@ -103,17 +124,8 @@ done:
 static gnt_status open_data(gnti_serve *s, const char *data)
 {
     gnt_status st = GNT_OK;
-    const char *path = data != NULL && data[0] != 0 ? data : s->file.data;
 
-    GNT_CHECK(path != NULL, GNT_ERR_USAGE,
-              "the ensemble was trained on a dataset in memory: give one with --data");
-    GNT_TRY(gnt_dataset_open(s->ctx, path, &s->data));
-    GNT_CHECK(path == data || s->file.content_sha256 == NULL ||
-                  strcmp(s->file.content_sha256, s->data->content_sha256) == 0,
-              GNT_ERR_FORMAT,
-              "dataset '%s' has changed since the training: its sha256 was %s and is %s; --data %s takes it "
-              "nevertheless",
-              path, s->file.content_sha256, s->data->content_sha256, path);
+    GNT_TRY(gnti_trained_dataset(s->ctx, data, s->file.data, s->file.content_sha256, &s->data));
     for (int32_t i = 0; i < s->num_members; i++)
         GNT_TRY(gnti_check_fit(s->members[i].trained.model, s->data, false));
     GNT_TRY(gnti_trained_name_classes(&s->members[0].trained, s->data));
@@ -207,13 +219,16 @@ done:
     return st;
 }
 
-gnt_status gnti_serve_open(gnt_context *ctx, const char *run, const char *data, int64_t seed, gnti_serve *out)
+gnt_status gnti_serve_open(gnt_context *ctx, const char *run, const char *data, int64_t seed,
+                           const char *name, gnti_serve *out)
 {
     gnt_status st = GNT_OK;
 
     out->ctx = ctx;
     GNT_TRY(gnti_ensemble_file_open(run, &out->file));
-    GNT_TRY(seed >= 0 ? open_one(out, run, seed) : open_members(out, run));
+    GNT_TRY(name != NULL ? open_named(out, run, name)
+            : seed >= 0  ? open_one(out, run, seed)
+                         : open_members(out, run));
     GNT_TRY(open_data(out, data));
     GNT_TRY(find_sights(out));
     GNT_TRY(find_shapes(out));

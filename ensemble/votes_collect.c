@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "ensemble/ensemble_file.h"
 #include "ensemble/votes_read.h"
+#include "ensemble/votes_remake.h"
 #include "train/trained.h"
 
 #include <dirent.h>
@@ -135,8 +136,10 @@ gnt_status gnti_votes_check_graph(const char *run, const gnti_json *report, cons
     const char *was = gnti_json_to_text(gnti_json_find(gnti_json_find(report, "combine"), "graph_sha256"));
 
     GNT_CHECK(was == NULL || strcmp(was, gnti_dataset_source_graph(data)) == 0, GNT_ERR_FORMAT,
-              "run '%s' was trained on another graph: its sha256 is %s, the dataset's %s", run, was,
-              gnti_dataset_source_graph(data));
+              "run '%s' was trained on another graph: its sha256 is %s, that of '%s' is %s: name the dataset "
+              "of the "
+              "training",
+              run, was, data->path != NULL ? data->path : "", gnti_dataset_source_graph(data));
 done:
     return st;
 }
@@ -182,10 +185,29 @@ done:
     return st;
 }
 
+/* A member whose file of predictions is gone, from its weights. */
+static gnt_status add_remade(gnt_context *ctx, const char *folder, const gnti_member_view *view,
+                             const gnt_dataset *data, gnti_votes_list *list)
+{
+    gnt_status st = GNT_OK;
+    gnti_votes v = { .are_logits = true };
+    float *values = NULL, *logits = NULL;
+
+    GNT_TRY(gnti_votes_remake(ctx, folder, view, data, &logits));
+    GNT_TRY(last_part(folder, &v.name));
+    GNT_TRY(gnti_votes_make_room(data, &v, &values));
+    memcpy(values, logits, (size_t)(data->num_nodes * data->y.num_classes) * sizeof *values);
+    GNT_TRY(add(list, &v));
+done:
+    gnti_votes_close(&v);
+    gnti_free(logits);
+    return st;
+}
+
 /* One folder of a run. told: it is known to be a member; else it is one when it has predictions, and one that gave none when it was
  * trained (a folder of kept weights alone is none). */
-static gnt_status add_folder(const char *members, const char *name, bool told, const gnt_dataset *data,
-                             gnti_votes_list *list)
+static gnt_status add_folder(gnt_context *ctx, const char *members, const char *name, bool told,
+                             const gnti_member_view *view, const gnt_dataset *data, gnti_votes_list *list)
 {
     gnt_status st = GNT_OK;
     char *folder = NULL, *file = NULL;
@@ -196,8 +218,10 @@ static gnt_status add_folder(const char *members, const char *name, bool told, c
     GNT_TRY(has_file(folder, "logits.npy", &predicts));
     GNT_TRY(has_file(folder, "checkpoint.h5", &trained));
     GNT_TRY(has_file(folder, "kept.h5", &kept));
-    if (told || predicts)
+    if (predicts)
         GNT_TRY(add_file(file, data, list));
+    else if (told)
+        GNT_TRY(add_remade(ctx, folder, view, data, list));
     else if (trained || !kept)
         GNT_TRY(add_skipped(list, name));
 done:
@@ -206,9 +230,17 @@ done:
     return st;
 }
 
+static bool names_it(const gnti_ensemble_file *e, const char *name)
+{
+    for (int32_t i = 0; i < e->num_members; i++)
+        if (strcmp(e->name[i], name) == 0)
+            return true;
+    return false;
+}
+
 /* A run that has ended says what it combines, which need not be all that it trained (a mean of weights has parts). */
-static gnt_status add_ensemble(const char *run, const char *members, const gnt_dataset *data,
-                               gnti_votes_list *list)
+static gnt_status add_ensemble(gnt_context *ctx, const char *run, const char *members,
+                               const gnt_dataset *data, gnti_votes_list *list)
 {
     gnt_status st = GNT_OK;
     gnti_ensemble_file e = { 0 };
@@ -220,7 +252,7 @@ static gnt_status add_ensemble(const char *run, const char *members, const gnt_d
     if (ended)
         GNT_TRY(gnti_ensemble_file_open(run, &e));
     for (int32_t i = 0; i < e.num_members; i++)
-        GNT_TRY(add_folder(members, e.name[i], true, data, list));
+        GNT_TRY(add_folder(ctx, members, e.name[i], true, e.view != NULL ? &e.view[i] : NULL, data, list));
     GNT_TRY(list_folders(members, &names, &num));
     for (int64_t i = 0; i < num; i++) {
         char *path = NULL;
@@ -230,8 +262,8 @@ static gnt_status add_ensemble(const char *run, const char *members, const gnt_d
         st = has_file(path, "logits.npy", &predicts);
         gnti_free(path);
         GNT_TRY(st);
-        if (!ended || !predicts)
-            GNT_TRY(add_folder(members, names[i], false, data, list));
+        if (!ended || (!predicts && !names_it(&e, names[i])))
+            GNT_TRY(add_folder(ctx, members, names[i], false, NULL, data, list));
     }
 done:
     gnti_ensemble_file_free(&e);
@@ -339,6 +371,20 @@ done:
     return st;
 }
 
+/* A member that counts twice is hardly what anybody wants; links lead to the same file too. */
+static gnt_status check_twice(const char *const *paths, int num_paths)
+{
+    gnt_status st = GNT_OK;
+
+    for (int p = 0; p < num_paths; p++)
+        for (int q = 0; q < p; q++)
+            GNT_CHECK(!gnti_file_same(paths[p], paths[q]), GNT_ERR_USAGE,
+                      "'%s' and '%s' are the same: each member counts once, name one of them", paths[q],
+                      paths[p]);
+done:
+    return st;
+}
+
 gnt_status gnti_votes_collect(gnt_context *ctx, const char *data_path, const gnt_dataset *data,
                               const char *const *paths, int num_paths, gnti_votes_list *out)
 {
@@ -347,12 +393,13 @@ gnt_status gnti_votes_collect(gnt_context *ctx, const char *data_path, const gnt
     char *members = NULL;
     int64_t *from = NULL;
 
+    GNT_TRY(check_twice(paths, num_paths));
     GNT_TRY(gnti_alloc_array(&from, num_paths));
     for (int p = 0; p < num_paths; p++) {
         from[p] = list.num;
         GNT_TRY(gnti_path_join(paths[p], "members", &members));
         if (is_folder(members))
-            GNT_TRY(add_ensemble(paths[p], members, data, &list));
+            GNT_TRY(add_ensemble(ctx, paths[p], members, data, &list));
         else if (is_folder(paths[p]))
             GNT_TRY(add_run(ctx, paths[p], data_path, data, &list));
         else

@@ -86,8 +86,21 @@ static bool next_field(char **cursor, char **field)
     return true;
 }
 
-/* Exactly `count` fields of the reader's line. */
-static gnt_status split_line(gnti_reader *reader, int64_t count, char **fields)
+/* What gnntrain predict of an ensemble writes behind the probabilities. */
+enum { MOST_MORE = 2 };
+
+static bool are_doubts(char *const *names, int64_t num)
+{
+    bool are = num >= 0 && num <= MOST_MORE;
+
+    for (int64_t i = 0; i < num && are; i++)
+        are = strcmp(names[i], "entropy") == 0 || strcmp(names[i], "disagreement") == 0;
+    return are;
+}
+
+/* Exactly `count` fields of the reader's line, and `expected` that count for nothing (below 0: of a head, those that it names). */
+static gnt_status split_line(gnti_reader *reader, int64_t count, int64_t expected, char **fields,
+                             int64_t *more)
 {
     gnt_status st = GNT_OK;
     char *cursor = reader->line;
@@ -98,12 +111,13 @@ static gnt_status split_line(gnti_reader *reader, int64_t count, char **fields)
 
         GNT_CHECK(next_field(&cursor, &field), GNT_ERR_FORMAT, "%s: quotes that do not close",
                   gnti_reader_where(reader));
-        if (found < count)
+        if (found < count + MOST_MORE)
             fields[found] = field;
         found++;
     }
-    GNT_CHECK(found == count, GNT_ERR_FORMAT,
-              "%s: %lld columns, %lld are needed: an id and a probability of each class%s",
+    *more = found - count;
+    GNT_CHECK(expected < 0 ? found == count || are_doubts(fields + count, *more) : *more == expected,
+              GNT_ERR_FORMAT, "%s: %lld columns, %lld are needed: an id and a probability of each class%s",
               gnti_reader_where(reader), (long long)found, (long long)count,
               found == 2 ? " (gnntrain predict --what probabilities writes them)" : "");
 done:
@@ -147,17 +161,19 @@ gnt_status gnti_votes_read_csv(const char *path, const gnt_dataset *data, gnti_v
     char **fields = NULL;
     int64_t *column = NULL;
     float *values = NULL;
+    int64_t more = 0, found = 0;
     bool first = true;
 
     GNT_TRY(gnti_id_join_begin(data, path, &join));
-    GNT_TRY(gnti_alloc_array(&fields, width + 1));
+    GNT_TRY(gnti_alloc_array(&fields, width + 1 + MOST_MORE));
     GNT_TRY(gnti_alloc_array(&column, width));
     for (int64_t c = 0; c < width; c++)
         column[c] = c;
     GNT_TRY(gnti_reader_open(path, &reader));
     GNT_TRY(gnti_votes_make_room(data, v, &values));
     for (; gnti_reader_next_data(&reader, ""); first = false) {
-        GNT_TRY(split_line(&reader, width + 1, fields));
+        GNT_TRY(split_line(&reader, width + 1, first ? -1 : more, fields, &found));
+        more = first ? found : more;
         if (first && is_head(fields))
             GNT_TRY(gnti_votes_columns(data, path, fields + 1, false, column));
         else

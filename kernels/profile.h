@@ -31,7 +31,7 @@ typedef struct gnti_profile {
 
 enum { GNTI_PROFILE_ALL = (1 << GNTI_OP_NUM_KINDS) - 1 };
 
-/* Opens the device, measures for some tens of milliseconds a kind (paced ones longer), closes it. kinds: bits 1 << kind of those
+/* Opens the device (one without room for the probe counts as an ordinary one), measures for some tens of milliseconds a kind (paced ones longer), closes it. kinds: bits 1 << kind of those
  * that matter; dense and sparse products always are measured, the others keep default rates. */
 gnt_status gnti_device_profile(const gnti_device_spec *spec, const gnti_device_config *config, uint64_t seed,
                                uint32_t kinds, gnti_profile *out);

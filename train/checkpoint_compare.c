@@ -88,7 +88,8 @@ static gnt_status compare_partition(const gnti_checkpoint *cp, const gnt_trainer
     if (was == NULL && is != NULL && !bitwise)
         return GNT_OK;
     GNT_CHECK(
-        (was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0), GNT_ERR_USAGE,
+        (was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0),
+        was != NULL && is != NULL ? GNT_ERR_FORMAT : GNT_ERR_USAGE,
         "the run was started over %s%s but now it is %s%s; checkpoint '%s': give --partition the file of "
         "the start, take another run folder, or --resume never",
         was != NULL ? "the partition with sha256 " : "the whole graph", was != NULL ? was : "",
@@ -120,7 +121,9 @@ static gnt_status compare_weights(const gnti_checkpoint *cp, const gnti_own *own
     const char *is = own->weight != NULL ? own->weight_sha256 : NULL;
 
     GNT_CHECK((was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0), GNT_ERR_FORMAT,
-              "the member was trained with %s%s but now it is %s%s; checkpoint '%s'",
+              "the member was trained with %s%s but now it is %s%s; checkpoint '%s': give the spec and "
+              "dataset of the start, or "
+              "another --run",
               was != NULL ? "loss weights of sha256 " : "every training node alike", was != NULL ? was : "",
               is != NULL ? "loss weights of sha256 " : "every training node alike", is != NULL ? is : "",
               cp->path);

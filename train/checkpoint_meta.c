@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/option.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -85,6 +86,7 @@ gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL, *names = NULL;
+    char *path = NULL;
     gnti_dataset_header header;
     char graph[GNTI_SHA256_HEX_BYTES], content[GNTI_SHA256_HEX_BYTES];
 
@@ -93,7 +95,8 @@ gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta)
     if (content[0] == 0 || graph[0] == 0)
         GNT_TRY(gnti_dataset_sums(data, graph, content));
     GNT_TRY(gnti_json_set_object(meta, "data", &o));
-    GNT_TRY(gnti_json_set_text(o, "path", data->path));
+    GNT_TRY(gnti_path_absolute(data->path, &path)); /* the run may be asked from any folder */
+    GNT_TRY(gnti_json_set_text(o, "path", path));
     GNT_TRY(gnti_json_set_text(o, "content_sha256", content));
     GNT_TRY(gnti_json_set_text(o, "graph_sha256", graph));
     GNT_TRY(gnti_json_set_int(o, "num_nodes", data->num_nodes));
@@ -106,6 +109,7 @@ gnt_status gnti_put_data(const gnt_dataset *data, gnti_json *meta)
             GNT_TRY(gnti_json_append_text(names, data->y.names[c]));
     }
 done:
+    gnti_free(path);
     return st;
 }
 

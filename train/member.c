@@ -76,6 +76,8 @@ static gnt_status set_member(const gnt_trainer *tr, const gnti_member_options *o
     config.patience = o->patience;
     config.weight_decay = o->weight_decay;
     GNT_TRY(gnti_config_copy(&config, &own->config));
+    if (o->name != NULL)
+        GNT_TRY(gnti_strdup(&own->name, o->name));
     GNT_CHECK(tr->prepared.num_valid > 0 || o->patience == 0, GNT_ERR_USAGE,
               "patience %lld needs a validation set, split '%s' has none", (long long)o->patience,
               tr->prepared.split->name != NULL ? tr->prepared.split->name : "");
@@ -127,6 +129,7 @@ void gnti_own_free(gnti_own *own)
     gnti_free(own->weight);
     gnti_free(own->rules);
     gnti_free(own->failure);
+    gnti_free(own->name);
 }
 
 void gnti_trainer_free_members(gnt_trainer *tr)
@@ -163,7 +166,8 @@ gnt_status gnti_trainer_set_members(gnt_trainer *tr, const gnti_member_options *
     }
 done:
     if (st != GNT_OK && members != NULL && m < num)
-        gnti_error_prefix("member %d of %d: ", (int)m, (int)num);
+        gnti_error_prefix("member %d of %d%s%s: ", (int)m, (int)num, members[m].name != NULL ? ", " : "",
+                          members[m].name != NULL ? members[m].name : "");
     return st;
 }
 
@@ -203,8 +207,9 @@ gnt_status gnti_trainer_make_member_weights(const gnt_trainer *tr, gnti_comm *co
     GNT_TRY(gnti_comm_all_reduce(comm, &sums));
     for (int32_t m = 0; m < tr->num_members; m++)
         GNT_CHECK(sum[m] > 0.0, GNT_ERR_USAGE,
-                  "member %d of %d has a loss weight above 0 for no labelled training node", (int)m,
-                  (int)tr->num_members);
+                  "member %d of %d%s%s has a loss weight above 0 for no labelled training node", (int)m,
+                  (int)tr->num_members, tr->own[m].name != NULL ? ", " : "",
+                  tr->own[m].name != NULL ? tr->own[m].name : "");
     *out = weight;
     weight = NULL;
 done:

@@ -17,6 +17,7 @@
 
 /* What a member has of its own. gnti_member_options_init takes it from the trainer's config and the model's. */
 typedef struct gnti_member_options {
+    const char *name; /* for texts, copied; NULL: its number among the trainer's members */
     uint64_t seed;
     int64_t epochs, patience;
     double lr;

@@ -130,20 +130,37 @@ done:
     return st;
 }
 
+gnt_status gnti_trained_dataset(gnt_context *ctx, const char *given, const char *stored, const char *sha256,
+                                gnt_dataset **out)
+{
+    gnt_status st = GNT_OK;
+    gnt_dataset *data = NULL;
+
+    if (given != NULL && given[0] != 0)
+        return gnt_dataset_open(ctx, given, out);
+    GNT_CHECK(stored != NULL, GNT_ERR_USAGE, "the training was on a dataset in memory: give one with --data");
+    GNT_CHECK(gnti_file_exists(stored), GNT_ERR_IO,
+              "the dataset of the training, '%s', is not there%s: --data says where it is now", stored,
+              stored[0] == '/' ? " any more" : " (a path relative to the folder where the training began)");
+    GNT_TRY(gnt_dataset_open(ctx, stored, &data));
+    GNT_CHECK(sha256 == NULL || strcmp(sha256, data->content_sha256) == 0, GNT_ERR_FORMAT,
+              "dataset '%s' has changed since the training, or is another one: its sha256 was %s and is %s; "
+              "--data says where the right one is, --data %s takes this one nevertheless",
+              stored, sha256, data->content_sha256, stored);
+    *out = data;
+    data = NULL;
+done:
+    gnt_dataset_free(&data);
+    return st;
+}
+
 gnt_status gnti_trained_open_data(gnt_context *ctx, const char *data, gnti_trained *t)
 {
     gnt_status st = GNT_OK;
     const gnti_json *o = gnti_json_find(t->cp->meta, "data");
-    const char *path = data != NULL ? data : gnti_json_to_text(gnti_json_find(o, "path"));
-    const char *was = gnti_json_to_text(gnti_json_find(o, "content_sha256"));
 
-    GNT_CHECK(path != NULL, GNT_ERR_USAGE,
-              "the run was trained on a dataset in memory: give one with --data");
-    GNT_TRY(gnt_dataset_open(ctx, path, &t->data));
-    GNT_CHECK(data != NULL || was == NULL || strcmp(was, t->data->content_sha256) == 0, GNT_ERR_FORMAT,
-              "dataset '%s' has changed since the training: its sha256 was %s and is %s; --data %s takes it "
-              "nevertheless",
-              path, was, t->data->content_sha256, path);
+    GNT_TRY(gnti_trained_dataset(ctx, data, gnti_json_to_text(gnti_json_find(o, "path")),
+                                 gnti_json_to_text(gnti_json_find(o, "content_sha256")), &t->data));
     GNT_TRY(gnti_check_fit(t->model, t->data, false));
     GNT_TRY(gnti_trained_name_classes(t, t->data));
 done:
@@ -283,6 +300,23 @@ gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data
 done:
     if (st != GNT_OK)
         gnti_trained_free(out);
+    return st;
+}
+
+gnt_status gnti_trained_ask(gnt_context *ctx, const char *run, const gnt_dataset *data, float **out)
+{
+    gnt_status st = GNT_OK;
+    gnti_trained t = { 0 };
+
+    GNT_TRY(gnti_trained_load(ctx, run, &t));
+    GNT_TRY(gnti_check_fit(t.model, data, true));
+    t.data = (gnt_dataset *)data; /* lent */
+    GNT_TRY(open_device(ctx, "cpu", &t));
+    GNT_TRY(compute(ctx, false, &t));
+    GNT_TRY(gnti_trained_logits(&t, 0, out));
+done:
+    t.data = NULL;
+    gnti_trained_free(&t);
     return st;
 }
 

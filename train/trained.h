@@ -33,12 +33,18 @@ gnt_status gnti_trained_load(gnt_context *ctx, const char *run, gnti_trained *ou
 /* Its dataset, and the names of the classes. data NULL: the one of the run; ERR_FORMAT when that has changed, or when a given one does
  * not fit. */
 gnt_status gnti_trained_open_data(gnt_context *ctx, const char *data, gnti_trained *t);
+/* The dataset of a training again: the one given (NULL: the stored path). ERR_IO, with --data as the remedy, when that is there no
+ * longer; ERR_FORMAT, with both sums, when it has changed; a given one may be any. sha256 NULL: not known. */
+gnt_status gnti_trained_dataset(gnt_context *ctx, const char *given, const char *stored, const char *sha256,
+                                gnt_dataset **out);
 /* Names of the dataset, else those that the checkpoint remembers. */
 gnt_status gnti_trained_name_classes(gnti_trained *t, const gnt_dataset *data);
 /* Makes all of it and runs the model once, all members at their best weights. devices: one, as of gnt_trainer_config; NULL: the
  * context's. */
 gnt_status gnti_trained_open(gnt_context *ctx, const char *run, const char *data, const char *devices,
                              bool keep_hidden, gnti_trained *out);
+/* Logits of its first member (N, num_classes), to be freed, on a dataset that is somebody else's; by the processor. */
+gnt_status gnti_trained_ask(gnt_context *ctx, const char *run, const gnt_dataset *data, float **out);
 /* The split that it was trained with, lent; NULL: not said. */
 const char *gnti_trained_split(const gnti_trained *t);
 /* Whether the run's features are divided by the sum of their row. */

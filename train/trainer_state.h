@@ -30,6 +30,7 @@ typedef struct gnti_epoch_sums {
 /* What a member has of its own; its seed is in gnt_trainer.seeds too, where programs read it. */
 typedef struct gnti_own {
     gnt_trainer_config config; /* the trainer's, as a lone run of the member would have it */
+    char *name;                /* NULL: it is called by its number */
     double dropout, input_dropout, apart_gain;
     float *weight;          /* (N) owned; NULL: 1 */
     char weight_sha256[65]; /* of weight; "" without */

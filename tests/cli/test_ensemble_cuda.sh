@@ -45,6 +45,10 @@ ended small
 ! grep -F '"event":"failed"' small/journal.jsonl || fail "the first device has no room, but was given a group"
 HOSTCUDA_DEVICES=16K run 4 ensemble train spec.yaml graph.h5 --devices cuda:0 --run none
 err_has "member m0" "the largest device has"
+HOSTCUDA_DEVICES=16K run 4 ensemble plan spec.yaml graph.h5 --devices cuda:0
+err_has "member m0" "the largest device has 16384"
+HOSTCUDA_DEVICES=16K run 0 ensemble plan spec.yaml graph.h5 --devices 'cuda:0;cpu:threads=1' --json
+json 'x["devices"][0]["busy_seconds"] == 0 and x["devices"][1]["busy_seconds"] > 0'
 
 for at in 40 90; do
     HOSTCUDA_FAIL=lost:1:$at train --devices cuda:0-1 --run "lost-$at"

@@ -63,10 +63,10 @@ json '"test" in x["splits"]'
 
 # other spec, other data, other folder
 sed 's/epochs: 30/epochs: 31/' spec.yaml >other.yaml
-run 2 ensemble train other.yaml graph.h5 --run spec-ensemble
+run 3 ensemble train other.yaml graph.h5 --run spec-ensemble
 err_has "begun with another spec" sha256
 run 0 generate csbm --nodes 200 --seed 4 -o other.h5 -q
-run 2 ensemble train spec.yaml other.h5 --run spec-ensemble
+run 3 ensemble train spec.yaml other.h5 --run spec-ensemble
 err_has "begun with another dataset" sha256
 run 0 train graph.h5 --model 'gcn:8, gcn' --epochs 1 --run lone -q
 run 2 ensemble train spec.yaml graph.h5 --run lone

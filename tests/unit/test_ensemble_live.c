@@ -353,11 +353,11 @@ static void complete_run_is_left_alone(void **state)
     gnti_free(after);
     /* another spec, another dataset */
     gnt_assert_status(run_it(&(call){ .spec = "combine: logits\n" SPEC, .run = run, .devices = "1" }, NULL),
-                      GNT_ERR_USAGE);
+                      GNT_ERR_FORMAT);
     gnt_assert_error_has("another spec", "sha256", run);
     train_case_free(&g_case);
     train_case_make(&g_case, 2);
-    gnt_assert_status(run_it(&(call){ .spec = SPEC, .run = run, .devices = "1" }, NULL), GNT_ERR_USAGE);
+    gnt_assert_status(run_it(&(call){ .spec = SPEC, .run = run, .devices = "1" }, NULL), GNT_ERR_FORMAT);
     gnt_assert_error_has("another dataset", "sha256");
     train_case_free(&g_case);
     make_case();

@@ -219,7 +219,7 @@ static void test_any_devices_give_the_same_bits(void **state)
 static void open_serve(const char *devices, gnti_serve *s)
 {
     memset(s, 0, sizeof *s);
-    gnt_assert_ok(gnti_serve_open(w.ctx, w.run, NULL, -1, s));
+    gnt_assert_ok(gnti_serve_open(w.ctx, w.run, NULL, -1, NULL, s));
     gnt_assert_ok(gnti_serve_plan(s, devices));
 }
 
@@ -428,6 +428,10 @@ static void test_members_that_do_not_see_all(void **state)
     gnt_assert_ok(gnti_h5_read_floats(file, "/probability", NODES, CLASSES, want));
     gnti_h5_close(&file);
     gnt_assert_close(got, want, NODES * CLASSES, 0.0, 1e-6);
+    ask(member, NULL, all, NULL); /* its own folder is asked through the ensemble */
+    assert_memory_equal(got, all, sizeof got);
+    w.file.view = NULL;
+    write_file();
     ask(member, NULL, all, NULL);
     assert_memory_not_equal(got, all, sizeof got);
     gnt_dataset_free(&seen);
@@ -471,10 +475,10 @@ static void test_failing_allocations(void **state)
     char data[GNT_TEST_PATH_BYTES];
 
     (void)state; /* on the graph of the test before, which is small */
-    gnt_assert_ok(gnti_serve_open(w.ctx, w.run, gnt_test_path(data, "other.h5"), -1, &s));
+    gnt_assert_ok(gnti_serve_open(w.ctx, w.run, gnt_test_path(data, "other.h5"), -1, NULL, &s));
     gnt_assert_ok(plan_and_run(&s));
     gnti_serve_close(&s);
-    gnt_assert_ok(gnti_serve_open(w.ctx, w.run, data, -1, &s));
+    gnt_assert_ok(gnti_serve_open(w.ctx, w.run, data, -1, NULL, &s));
     GNT_BRUTAL(plan_and_run(&s));
     gnti_serve_close(&s);
 }
