@@ -76,8 +76,10 @@ static gnt_status run(cli_call *call)
 
     if (o->devices != NULL && strcmp(o->devices, "auto") != 0)
         machine.devices = cpu; /* those that are named are opened, and no other */
-    GNT_TRY(cli_context_create(&machine, NULL, false, &ctx));
+    GNT_TRY(cli_context_create(&machine, NULL, true, &ctx));
     GNT_TRY(gntx_eval(ctx, call->arguments[0], o->data, o->devices, &facts));
+    if (facts == NULL) /* the root has them */
+        goto done;
     if (call->common.json) {
         GNT_TRY(cli_print_facts(facts));
     } else {
@@ -97,6 +99,7 @@ const cli_verb cmd_eval = {
     .examples = { "gnntrain eval cora-run", "gnntrain eval cora-run --data new.h5 --json" },
     .min_arguments = 1,
     .max_arguments = 1,
+    .ranks = true,
     .sections = { { table, sizeof(eval_options) }, { cli_machine_table, sizeof(cli_machine) } },
     .run = run,
 };

@@ -17,9 +17,10 @@ static gnt_status run(cli_call *call)
     GNT_TRY(cli_require_output(output));
     if (options->devices != NULL && strcmp(options->devices, "auto") != 0)
         machine.devices = cpu; /* those that are named are opened, and no other */
-    GNT_TRY(cli_context_create(&machine, NULL, false, &ctx));
+    GNT_TRY(cli_context_create(&machine, NULL, true, &ctx));
     GNT_TRY(gntx_predict(ctx, call->arguments[0], options, output->output, &report));
-    GNT_TRY(cli_print_facts(report));
+    if (report != NULL) /* the root's */
+        GNT_TRY(cli_print_facts(report));
 done:
     gntx_json_free(&report);
     gnt_context_free(&ctx);
@@ -40,6 +41,7 @@ const cli_verb cmd_predict = {
                   "gnntrain predict cora-ensemble --devices 2 --data new.h5 -o new.csv" },
     .min_arguments = 1,
     .max_arguments = 1,
+    .ranks = true,
     .sections = { { gntx_predict_option_table, sizeof(gntx_predict_options) },
                   { cli_output_table, sizeof(cli_output) },
                   { cli_machine_table, sizeof(cli_machine) } },

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gntx_predict and gntx_eval: of a run by train/, of an ensemble's folder by all its members, combined by the rule that the run chose.
  *
- * Beside each prediction of an ensemble stand, with p the combined probabilities and p_m a member's,
- *   entropy        - sum_c p_c log p_c (nats); multi-label: the mean over labels of that of (p, 1 - p); regression: none
- *   disagreement   the weight of the members whose likeliest class is not the combined one; multi-label: the mean over labels of the weight
- *                  on the other side of 1/2; regression: the weighted deviation of the members' outputs, mean over outputs
+ * Under MPI every process calls them, and the first one has the answer.
  */
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "ensemble/pool_device.h"
-#include "ensemble/serve.h"
+#include "ensemble/serve_sum.h"
 #include "train/eval_run.h"
 #include "train/predict_table.h"
 
@@ -18,101 +16,6 @@
 
 /* Smallest probability that a logarithm is taken of, as where temperatures are fitted. */
 #define FLOOR 1e-12
-
-typedef struct combined {
-    double *weight;       /* (members of serve) */
-    float *probabilities; /* (N, num_classes); regression: outputs */
-    float *entropy, *disagreement;
-} combined;
-
-static void free_combined(combined *c)
-{
-    gnti_free(c->weight);
-    gnti_free(c->probabilities);
-    gnti_free(c->entropy);
-    gnti_free(c->disagreement);
-}
-
-static double plogp(double p)
-{
-    return p > 0.0 ? -p * log(p) : 0.0;
-}
-
-static double entropy_of(const float *p, int64_t classes, bool multi)
-{
-    double sum = 0.0;
-
-    for (int64_t c = 0; c < classes; c++)
-        sum += plogp((double)p[c]) + (multi ? plogp(1.0 - (double)p[c]) : 0.0);
-    return multi ? sum / (double)classes : sum;
-}
-
-/* Of one member with the combination at one node. */
-static double unlike(const float *logits, const float *p, int64_t classes, gnt_label_kind kind)
-{
-    double sum = 0.0;
-
-    if (kind == GNT_LABELS_CLASS)
-        return gnti_argmax(logits, classes) != gnti_argmax(p, classes) ? 1.0 : 0.0;
-    for (int64_t c = 0; c < classes; c++)
-        sum += kind == GNT_LABELS_MULTI
-                   ? (double)((logits[c] > 0.0f) != (p[c] > 0.5f))
-                   : ((double)logits[c] - (double)p[c]) * ((double)logits[c] - (double)p[c]);
-    return sum / (double)classes;
-}
-
-static gnt_status doubt(const gnti_serve *s, combined *c)
-{
-    gnt_status st = GNT_OK;
-    const int64_t n = s->data->num_nodes, classes = s->num_classes;
-    const gnt_label_kind kind = s->file.kind;
-
-    if (kind != GNT_LABELS_REGRESSION)
-        GNT_TRY(gnti_alloc_array(&c->entropy, n));
-    GNT_TRY(gnti_alloc_array(&c->disagreement, n));
-    for (int64_t i = 0; i < n; i++) {
-        const float *p = c->probabilities + i * classes;
-        double sum = 0.0;
-
-        for (int32_t m = 0; m < s->num_members; m++)
-            sum += c->weight[m] * unlike(s->members[m].logits + i * classes, p, classes, kind);
-        c->disagreement[i] = (float)(kind == GNT_LABELS_REGRESSION ? sqrt(sum) : sum);
-        if (c->entropy != NULL)
-            c->entropy[i] = (float)entropy_of(p, classes, kind == GNT_LABELS_MULTI);
-    }
-done:
-    return st;
-}
-
-static gnt_status combine(const gnti_serve *s, combined *c)
-{
-    gnt_status st = GNT_OK;
-    const float **values = NULL;
-    bool *are_logits = NULL;
-    size_t cells = 0;
-
-    GNT_TRY(gnti_alloc_array(&c->weight, s->num_members));
-    GNT_TRY(gnti_alloc_array(&values, s->num_members));
-    GNT_TRY(gnti_alloc_array(&are_logits, s->num_members));
-    GNT_TRY(gnti_mul_size((size_t)s->data->num_nodes, (size_t)s->num_classes, &cells));
-    GNT_TRY(gnti_alloc_array(&c->probabilities, (int64_t)cells));
-    for (int32_t m = 0; m < s->num_members; m++) {
-        c->weight[m] = s->file.weight[s->members[m].number];
-        values[m] = s->members[m].logits;
-        are_logits[m] = true;
-    }
-    GNT_TRY(gnti_combine_apply(&(gnti_combine_rule){ .how = s->file.how,
-                                                     .kind = s->file.kind,
-                                                     .weight = c->weight,
-                                                     .temperature = s->file.temperature },
-                               values, are_logits, s->num_members, s->data->num_nodes, s->num_classes,
-                               c->probabilities));
-    GNT_TRY(doubt(s, c));
-done:
-    gnti_free((void *)values);
-    gnti_free(are_logits);
-    return st;
-}
 
 /* ---- who is asked ---------------------------------------------------------------------------------------------------- */
 
@@ -179,6 +82,20 @@ done:
     return st;
 }
 
+/* Members are what processes can share. */
+static gnt_status check_single(gnt_context *ctx, const char *run, const asked *a)
+{
+    gnt_status st = GNT_OK;
+    const int32_t size = gnti_context_processes(ctx) != NULL ? gnti_context_processes(ctx)->size : 1;
+
+    GNT_CHECK(a->run != NULL || size == 1, GNT_ERR_USAGE,
+              "'%s' is a single run, which one process answers, but there are %d: start it without mpirun or "
+              "srun",
+              run != NULL ? run : "", (int)size);
+done:
+    return st;
+}
+
 /* ---- what is told ---------------------------------------------------------------------------------------------------- */
 
 static gnt_status put_device(const gnti_serve *s, int32_t d, gnti_json *o)
@@ -205,6 +122,30 @@ done:
     return st;
 }
 
+/* Devices whose work others have done, with why. */
+static gnt_status put_lost(const gnti_serve *s, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *list = NULL, *item = NULL;
+    char name[GNTI_POOL_NAME_BYTES];
+
+    for (int32_t d = 0; d < s->job.place.size; d++) {
+        if (s->lost[d] == NULL)
+            continue;
+        if (list == NULL)
+            GNT_TRY(gnti_json_set_array(o, "lost", &list));
+        GNT_TRY(gnti_pool_name(&s->job.place.specs[d], gnti_device_number(s->job.place.specs, d), name));
+        GNT_TRY(gnti_json_append_object(list, &item));
+        GNT_TRY(gnti_json_set_int(item, "device", d));
+        GNT_TRY(gnti_json_set_text(item, "name", name));
+        GNT_TRY(gnti_json_set_text(item, "message", s->lost[d]));
+        gnti_log(GNT_LOG_WARN, "ensemble", "device %d (%s) was lost, the others have done its work: %s",
+                 (int)d, name, s->lost[d]);
+    }
+done:
+    return st;
+}
+
 static gnt_status put_facts(const gnti_serve *s, const char *run, gnti_json *o)
 {
     gnt_status st = GNT_OK;
@@ -226,13 +167,25 @@ static gnt_status put_facts(const gnti_serve *s, const char *run, gnti_json *o)
     GNT_TRY(gnti_json_set_array(o, "devices", &list));
     for (int32_t d = 0; d < s->job.place.size; d++)
         GNT_TRY(put_device(s, d, list));
+    GNT_TRY(put_lost(s, o));
+done:
+    return st;
+}
+
+static gnt_status compute(gnti_serve *s, gnti_serve_sum *c)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_serve_sum_begin(s, c));
+    GNT_TRY(gnti_serve_run(s, gnti_serve_sum_take, c));
+    GNT_TRY(gnti_serve_sum_finish(c));
 done:
     return st;
 }
 
 /* ---- predictions ----------------------------------------------------------------------------------------------------- */
 
-static gnt_status save(const gnti_serve *s, const combined *c, const gntx_predict_options *options,
+static gnt_status save(const gnti_serve *s, const gnti_serve_sum *c, const gntx_predict_options *options,
                        const char *out_path, gnti_json *report)
 {
     gnt_status st = GNT_OK;
@@ -262,7 +215,7 @@ static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const char
 {
     gnt_status st = GNT_OK;
     gnti_serve s = { 0 };
-    combined c = { 0 };
+    gnti_serve_sum c = { 0 };
     gnti_json *o = NULL;
     char *path = NULL;
 
@@ -275,8 +228,9 @@ static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const char
     GNT_TRY(gnti_path_join(run, GNTI_ENSEMBLE_FILE, &path));
     GNT_TRY(gntx_check_output(out_path, (const char *const[]){ path, s.data->path }, 2));
     GNT_TRY(gnti_serve_plan(&s, options->devices));
-    GNT_TRY(gnti_serve_run(&s));
-    GNT_TRY(combine(&s, &c));
+    GNT_TRY(compute(&s, &c));
+    if (!gnti_serve_is_root(&s))
+        goto done;
     GNT_TRY(gnti_json_create_object(&o));
     GNT_TRY(put_facts(&s, run, o));
     GNT_TRY(save(&s, &c, options, out_path, o));
@@ -285,7 +239,7 @@ static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const char
 done:
     gnti_free(path);
     gnti_json_free(&o);
-    free_combined(&c);
+    gnti_serve_sum_free(&c);
     gnti_serve_close(&s);
     return st;
 }
@@ -303,6 +257,7 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
     options = options != NULL ? options : &standard;
     GNT_TRY(gnti_predict_check(options, out_path));
     GNT_TRY(find_subject(run, &of));
+    GNT_TRY(check_single(ctx, run, &of));
     GNT_TRY(of.run != NULL ? predict_ensemble(ctx, of.run, of.name, options, out_path, &o)
                            : gnti_predict_run(ctx, run, options, out_path, &o));
     *report = (gntx_json *)o;
@@ -315,7 +270,7 @@ done:
 
 typedef struct subject {
     const gnti_serve *s;
-    const combined *c;
+    const gnti_serve_sum *c;
 } subject;
 
 /* Logits whose softmax (or sigmoid) is the combination. */
@@ -343,14 +298,15 @@ static gnt_status eval_ensemble(gnt_context *ctx, const char *run, const char *n
 {
     gnt_status st = GNT_OK;
     gnti_serve s = { 0 };
-    combined c = { 0 };
+    gnti_serve_sum c = { 0 };
     const subject of = { &s, &c };
     gnti_json *o = NULL;
 
     GNT_TRY(gnti_serve_open(ctx, run, data, -1, name, &s));
     GNT_TRY(gnti_serve_plan(&s, devices));
-    GNT_TRY(gnti_serve_run(&s));
-    GNT_TRY(combine(&s, &c));
+    GNT_TRY(compute(&s, &c));
+    if (!gnti_serve_is_root(&s))
+        goto done;
     GNT_TRY(gnti_json_create_object(&o));
     GNT_TRY(put_facts(&s, run, o));
     GNT_TRY(gnti_eval_scores(&(gnti_eval_subject){ .data = s.data,
@@ -365,7 +321,7 @@ static gnt_status eval_ensemble(gnt_context *ctx, const char *run, const char *n
     o = NULL;
 done:
     gnti_json_free(&o);
-    free_combined(&c);
+    gnti_serve_sum_free(&c);
     gnti_serve_close(&s);
     return st;
 }
@@ -379,6 +335,7 @@ gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, c
 
     GNT_CHECK(ctx != NULL && out != NULL, GNT_ERR_ARG, "context and out must not be NULL");
     GNT_TRY(find_subject(run, &of));
+    GNT_TRY(check_single(ctx, run, &of));
     GNT_TRY(of.run != NULL ? eval_ensemble(ctx, of.run, of.name, data_path, devices, &o)
                            : gnti_eval_run(ctx, run, data_path, devices, &o));
     *out = (gntx_json *)o;

@@ -246,6 +246,7 @@ void gnti_serve_close(gnti_serve *s)
     }
     for (int32_t i = 0; s->shapes != NULL && i < s->num_shapes; i++)
         gnti_program_free(&s->shapes[i].dry);
+    gnti_serve_forget_plan(s);
     for (int32_t i = 0; s->sights != NULL && i < s->num_sights; i++) {
         gnti_operator_free(&s->sights[i].whole);
         for (int k = 0; k < 2; k++)
@@ -256,10 +257,6 @@ void gnti_serve_close(gnti_serve *s)
     gnti_free(s->members);
     gnti_free(s->shapes);
     gnti_free(s->sights);
-    gnti_free(s->batch);
-    gnti_free(s->tasks);
-    gnti_free(s->seconds);
-    gnti_job_close(&s->job);
     gnt_dataset_free(&s->data);
     gnti_ensemble_file_free(&s->file);
     memset(s, 0, sizeof *s);

@@ -16,11 +16,11 @@
 #define TINY_SECONDS 1e-12
 #define GAIN         0.02 /* a replica that saves less of the time is none */
 
+enum { TOGETHER = 16 }; /* members under way at the same time, or two a device: their logits take room */
+
 /* Of some members, which are on their devices at the same time. */
 typedef struct planning {
     gnti_serve *s;
-    const int64_t *capacity;  /* (devices) */
-    const gnti_rates *rates;  /* (devices) */
     bool own_memory;          /* some device holds graph and features too */
     const int32_t *set;       /* (in.num_members) */
     gnti_allocation_input in; /* its member m is set[m] */
@@ -45,48 +45,54 @@ static void free_planning(planning *p)
 
 /* ---- what devices have ----------------------------------------------------------------------------------------------- */
 
-static gnt_status find_rates(const gnti_serve *s, gnti_rates **out)
+/* Every process measures its own, and all know all. */
+static gnt_status find_rates(gnti_serve *s)
 {
     gnt_status st = GNT_OK;
     const gnti_placement *place = &s->job.place;
     const bool differ = gnti_device_specs_differ(place->specs, place->size);
-    gnti_rates *rates = NULL;
+    const int64_t count = (int64_t)place->size * (int64_t)(sizeof(gnti_rates) / sizeof(double));
 
-    GNT_TRY(gnti_alloc_array(&rates, place->size));
-    for (int32_t d = 0; d < place->size; d++) {
+    GNT_TRY(gnti_calloc_array(&s->rates, place->size));
+    for (int32_t d = 0; !differ && d < place->size; d++)
+        s->rates[d] = gnti_rates_default(1);
+    for (int32_t d = place->first; differ && d < place->first + place->num_local; d++) {
         gnti_device_config config;
         gnti_profile profile;
 
-        rates[d] = gnti_rates_default(1);
-        if (!differ)
-            continue;
         GNT_TRY(gnti_job_device_config(&s->job, d, &config));
         GNT_TRY(gnti_device_profile(&place->specs[d], &config, (uint64_t)d, GNTI_PROFILE_ALL, &profile));
-        rates[d] = profile.rates;
+        s->rates[d] = profile.rates;
     }
-    *out = rates;
-    rates = NULL;
+    if (differ)
+        GNT_TRY(
+            gnti_comm_all_reduce(s->job.processes, &(gnti_all_reduce_args){ (double *)(void *)s->rates, count,
+                                                                            GNT_F64, GNTI_COMM_SUM }));
 done:
-    gnti_free(rates);
     return st;
 }
 
-static gnt_status find_capacity(const gnti_serve *s, int64_t **out)
+static gnt_status find_capacity(gnti_serve *s)
 {
     gnt_status st = GNT_OK;
     const gnti_placement *place = &s->job.place;
     const int64_t host = gnti_estimate_available();
+    const int32_t beside =
+        place->num_local *
+        (s->job.processes->size > 1 ? gnti_context_launch(s->ctx)->local_size : 1); /* on this machine */
 
-    GNT_TRY(gnti_alloc_array(out, place->size));
-    for (int32_t d = 0; d < place->size; d++) {
+    GNT_TRY(gnti_calloc_array(&s->capacity, place->size));
+    for (int32_t d = place->first; d < place->first + place->num_local; d++) {
         const gnti_device_spec *spec = &place->specs[d];
 
-        (*out)[d] = (int64_t)spec->memory;
-        if ((*out)[d] <= 0)
-            (void)gnti_estimate_own_memory(spec, gnti_device_number(place->specs, d), &(*out)[d]);
-        if ((*out)[d] <= 0) /* the processors share what there is */
-            (*out)[d] = host > 0 ? host / place->size : INT64_MAX / 4;
+        s->capacity[d] = (int64_t)spec->memory;
+        if (s->capacity[d] <= 0)
+            (void)gnti_estimate_own_memory(spec, gnti_device_number(place->specs, d), &s->capacity[d]);
+        if (s->capacity[d] <= 0) /* the processors share what there is */
+            s->capacity[d] = host > 0 ? gnti_max_i64(host / beside, 1) : INT64_MAX / 4;
     }
+    GNT_TRY(gnti_comm_all_reduce(
+        s->job.processes, &(gnti_all_reduce_args){ s->capacity, place->size, GNT_I64, GNTI_COMM_MAX }));
 done:
     return st;
 }
@@ -148,14 +154,14 @@ static gnt_status ask(planning *p)
         p->fixed_bytes[m] = (int64_t)ceil(fixed);
         p->row_bytes[m] = (int64_t)ceil(slope);
         for (int32_t d = 0; d < devices; d++) {
-            fit_line(seconds_of(shape, 0, &p->rates[d]),
-                     seconds_of(shape, GNTI_SERVE_BATCHES - 1, &p->rates[d]), &fixed, &slope);
+            fit_line(seconds_of(shape, 0, &p->s->rates[d]),
+                     seconds_of(shape, GNTI_SERVE_BATCHES - 1, &p->s->rates[d]), &fixed, &slope);
             p->fixed_seconds[(int64_t)d * members + m] = fixed;
             p->row_seconds[(int64_t)d * members + m] = fmax(slope, TINY_SECONDS);
         }
     }
     p->in.num_devices = devices;
-    p->in.capacity = p->capacity;
+    p->in.capacity = s->capacity;
     p->in.fixed_seconds = p->fixed_seconds;
     p->in.row_seconds = p->row_seconds;
     p->in.fixed_bytes = p->fixed_bytes;
@@ -285,7 +291,7 @@ static gnt_status tell_shortage(const planning *p)
     int64_t largest = 0;
 
     for (int32_t d = 0; d < p->in.num_devices; d++)
-        largest = gnti_max_i64(largest, p->capacity[d]);
+        largest = gnti_max_i64(largest, p->s->capacity[d]);
     GNT_FAIL(
         GNT_ERR_DEVICE_NOMEM,
         "member '%s' needs %lld bytes for 1/%d of the nodes at a time, the largest of %d devices has %lld: "
@@ -297,19 +303,14 @@ done:
     return st;
 }
 
-/* Members that fit together are placed at once; else one half of them after the other. */
+/* Members that fit together, and are not too many, are placed at once; else one half of them after the other. */
 static gnt_status plan_set(const planning *common, const int32_t *set, int32_t num, int32_t *wave)
 {
     gnt_status st = GNT_OK;
-    planning p = { .s = common->s,
-                   .capacity = common->capacity,
-                   .rates = common->rates,
-                   .own_memory = common->own_memory,
-                   .set = set,
-                   .in.num_members = num };
+    planning p = { .s = common->s, .own_memory = common->own_memory, .set = set, .in.num_members = num };
 
     GNT_TRY(ask(&p));
-    st = gnti_allocate(&p.in, p.batch);
+    st = num > gnti_serve_together(p.s) ? GNT_ERR_DEVICE_NOMEM : gnti_allocate(&p.in, p.batch);
     if (st == GNT_ERR_DEVICE_NOMEM && num > 1) {
         gnt_clear_error();
         GNT_TRY(plan_set(common, set, num / 2, wave));
@@ -320,6 +321,7 @@ static gnt_status plan_set(const planning *common, const int32_t *set, int32_t n
         GNT_TRY(tell_shortage(&p));
     GNT_TRY(st);
     drop_idle_replicas(&p);
+    p.s->wave_end[*wave] = (int32_t)(set - p.s->order) + num;
     add_tasks(&p, (*wave)++);
 done:
     free_planning(&p);
@@ -340,35 +342,81 @@ static void sort_set(const gnti_serve *s, int32_t *set)
     }
 }
 
+int32_t gnti_serve_together(const gnti_serve *s)
+{
+    return 2 * s->job.place.size > TOGETHER ? 2 * s->job.place.size : TOGETHER;
+}
+
+/* What waves before have done stays in the list. */
+static void forget_rest(gnti_serve *s, int32_t from)
+{
+    int32_t kept = 0;
+
+    while (s->num_waves > 0 && s->wave_end[s->num_waves - 1] > from)
+        s->num_waves--;
+    for (int32_t i = 0; i < s->num_tasks; i++)
+        if (s->tasks[i].wave < s->num_waves)
+            s->tasks[kept++] = s->tasks[i];
+    s->num_tasks = kept;
+}
+
+gnt_status gnti_serve_plan_rest(gnti_serve *s, int32_t from)
+{
+    gnt_status st = GNT_OK;
+    planning p = { .s = s };
+
+    for (int32_t d = 0; d < s->job.place.size; d++)
+        p.own_memory = p.own_memory || gnti_estimate_own_memory(&s->job.place.specs[d], 0, NULL);
+    forget_rest(s, from);
+    GNT_TRY(plan_set(&p, s->order + from, s->num_members - from, &s->num_waves));
+done:
+    return st;
+}
+
 gnt_status gnti_serve_plan(gnti_serve *s, const char *devices)
 {
     gnt_status st = GNT_OK;
     gnt_trainer_config config;
-    gnti_rates *rates = NULL;
-    int64_t *capacity = NULL;
-    int32_t *set = NULL, num, wave = 0;
-    planning p = { .s = s };
+    int32_t num;
 
     gnt_trainer_config_init(&config);
     config.devices = devices;
     GNT_TRY(gnti_job_open(s->ctx, &config, &s->job));
+    GNT_TRY(gnti_job_check(&s->job, s->members[0].trained.model, s->data, &config, NULL));
     num = s->job.place.size;
     GNT_TRY(gnti_serve_fit(s));
-    GNT_TRY(find_rates(s, &rates));
-    GNT_TRY(find_capacity(s, &capacity));
-    p.rates = rates;
-    p.capacity = capacity;
-    for (int32_t d = 0; d < num; d++)
-        p.own_memory = p.own_memory || gnti_estimate_own_memory(&s->job.place.specs[d], 0, NULL);
+    GNT_TRY(find_rates(s));
+    GNT_TRY(find_capacity(s));
     GNT_TRY(gnti_calloc_array(&s->batch, (int64_t)num * s->num_members));
     GNT_TRY(gnti_calloc_array(&s->seconds, num));
+    GNT_TRY(gnti_calloc_array(&s->lost, num));
     GNT_TRY(gnti_alloc_array(&s->tasks, (int64_t)num * s->num_members));
-    GNT_TRY(gnti_alloc_array(&set, s->num_members));
-    sort_set(s, set);
-    GNT_TRY(plan_set(&p, set, s->num_members, &wave));
+    GNT_TRY(gnti_alloc_array(&s->order, s->num_members));
+    GNT_TRY(gnti_calloc_array(&s->wave_end, s->num_members));
+    sort_set(s, s->order);
+    GNT_TRY(gnti_serve_plan_rest(s, 0));
 done:
-    gnti_free(rates);
-    gnti_free(capacity);
-    gnti_free(set);
     return st;
+}
+
+void gnti_serve_forget_plan(gnti_serve *s)
+{
+    for (int32_t d = 0; s->lost != NULL && d < s->job.place.size; d++)
+        gnti_free(s->lost[d]);
+    gnti_free(s->lost);
+    gnti_free(s->batch);
+    gnti_free(s->tasks);
+    gnti_free(s->order);
+    gnti_free(s->wave_end);
+    gnti_free(s->rates);
+    gnti_free(s->capacity);
+    gnti_free(s->seconds);
+    s->lost = NULL;
+    s->batch = s->order = s->wave_end = NULL;
+    s->tasks = NULL;
+    s->rates = NULL;
+    s->capacity = NULL;
+    s->seconds = NULL;
+    s->num_tasks = s->num_waves = 0;
+    gnti_job_close(&s->job);
 }

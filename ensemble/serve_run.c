@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "sampler/source_base.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -16,13 +15,14 @@
 typedef struct worker {
     gnti_serve *s;
     atomic_int *stop;
-    int32_t device;
+    int32_t device, wave;
     pthread_t thread;
     gnt_status status;
     gnti_error_record error;
     /* while it runs */
     gnt_device *dev;
     gnti_virtual *clock;
+    int64_t num_pieces; /* steps, for a device that is to be lost at one */
 } worker;
 
 /* Members that run as one program, and what of the graph. */
@@ -182,6 +182,7 @@ static gnt_status run_bunch(worker *w, const bunch *b)
 
     GNT_TRY(make_params(w, b, &params));
     for (int32_t u = b->first; u < b->end && atomic_load(w->stop) == 0; u += b->batch) {
+        GNT_TRY(gnti_virtual_check(w->clock, w->num_pieces++));
         free_piece(&p);
         GNT_TRY(make_piece(w->s, b, u, u + b->batch < b->end ? u + b->batch : b->end, &p));
         GNT_TRY(run_piece(w, b, params, &p));
@@ -249,7 +250,7 @@ static gnt_status run_tasks(worker *w)
             .members = members, .first = s->tasks[i].first, .end = s->tasks[i].end, .batch = s->tasks[i].batch
         };
 
-        if (s->tasks[i].device != w->device || done[i] != 0)
+        if (s->tasks[i].device != w->device || s->tasks[i].wave != w->wave || done[i] != 0)
             continue;
         b.num = gather_bunch(s, i, done, members);
         GNT_TRY(run_or_halve(w, &b));
@@ -264,12 +265,16 @@ static gnt_status run_device(worker *w)
 {
     gnt_status st = GNT_OK;
     const double begin = gnti_clock_seconds();
-    bool owns = false;
+    bool owns = false, has_work = false;
 
+    for (int32_t i = 0; i < w->s->num_tasks; i++)
+        has_work = has_work || (w->s->tasks[i].device == w->device && w->s->tasks[i].wave == w->wave);
+    if (!has_work)
+        return GNT_OK;
     GNT_TRY(gnti_job_open_device(&w->s->job, w->device, &w->dev, &owns));
     GNT_TRY(gnti_virtual_create(&w->s->job.place.specs[w->device], (uint64_t)w->device, &w->clock));
     GNT_TRY(run_tasks(w));
-    w->s->seconds[w->device] =
+    w->s->seconds[w->device] +=
         gnti_virtual_clock(w->clock) != NULL ? *gnti_virtual_clock(w->clock) : gnti_clock_seconds() - begin;
 done:
     gnti_virtual_free(&w->clock);
@@ -290,64 +295,58 @@ static void *work(void *user)
     return NULL;
 }
 
-static gnt_status run_all(gnti_serve *s, worker *workers, atomic_int *stop)
+/* The first failure of a device that is not lost is that of all; those that are lost say why. */
+static gnt_status judge(gnti_serve *s, const worker *workers)
 {
     gnt_status st = GNT_OK;
-    const int32_t num = s->job.place.size;
-    int32_t started = 0;
+    const gnti_placement *place = &s->job.place;
 
-    for (int32_t d = 0; d < num; d++)
-        workers[d] = (worker){ .s = s, .stop = stop, .device = d };
-    for (int32_t d = 1; d < num; d++, started++)
-        if (pthread_create(&workers[d].thread, NULL, work, &workers[d]) != 0)
-            break;
-    if (started == num - 1)
-        (void)work(&workers[0]);
-    else
-        atomic_store(stop, 1);
-    for (int32_t d = 1; d <= started; d++)
-        pthread_join(workers[d].thread, NULL);
-    for (int32_t d = 0; d < num; d++)
-        if (workers[d].status != GNT_OK) {
-            st = gnti_error_adopt(&workers[d].error);
-            return st != GNT_OK ? st : workers[d].status;
+    for (int32_t d = place->first; d < place->first + place->num_local; d++) {
+        const worker *w = &workers[d];
+
+        if (w->status != GNT_OK && w->status != GNT_ERR_DEVICE_LOST) {
+            st = gnti_error_adopt(&w->error);
+            return st != GNT_OK ? st : w->status;
         }
-    GNT_CHECK(started == num - 1, GNT_ERR_LIMIT,
-              "cannot start a thread for device %d of %d: use fewer devices", (int)started + 1, (int)num);
+        if (w->status == GNT_ERR_DEVICE_LOST && s->lost[d] == NULL)
+            GNT_TRY(gnti_strdup(&s->lost[d], w->error.text));
+    }
 done:
     return st;
 }
 
-/* A member whose values are no numbers is named, never averaged. */
-static gnt_status check_logits(const gnti_serve *s)
+static gnt_status run_all(gnti_serve *s, worker *workers)
 {
     gnt_status st = GNT_OK;
-    const int64_t cells = s->data->num_nodes * s->num_classes;
+    const int32_t first = s->job.place.first, end = first + s->job.place.num_local;
+    int32_t started = first + 1;
 
-    for (int32_t m = 0; m < s->num_members; m++)
-        for (int64_t i = 0; i < cells; i++)
-            GNT_CHECK(isfinite(s->members[m].logits[i]), GNT_ERR_NUMERIC,
-                      "member '%s' predicts %g for node %lld: its weights are damaged or the data are unlike "
-                      "those of its training",
-                      s->file.name[s->members[m].number], (double)s->members[m].logits[i],
-                      (long long)(i / s->num_classes));
+    for (; started < end; started++)
+        if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) != 0)
+            break;
+    if (started == end)
+        (void)work(&workers[first]);
+    else
+        atomic_store(workers[first].stop, 1);
+    for (int32_t d = first + 1; d < started; d++)
+        pthread_join(workers[d].thread, NULL);
+    GNT_TRY(judge(s, workers));
+    GNT_CHECK(started == end, GNT_ERR_LIMIT, "cannot start a thread for device %d of %d: use fewer devices",
+              (int)started + 1, (int)s->job.place.size);
 done:
     return st;
 }
 
-gnt_status gnti_serve_run(gnti_serve *s)
+gnt_status gnti_serve_run_wave(gnti_serve *s, int32_t wave)
 {
     gnt_status st = GNT_OK;
     worker *workers = NULL;
     atomic_int stop = 0;
-    size_t cells = 0;
 
-    GNT_TRY(gnti_mul_size((size_t)s->data->num_nodes, (size_t)s->num_classes, &cells));
-    for (int32_t m = 0; m < s->num_members; m++)
-        GNT_TRY(gnti_calloc_array(&s->members[m].logits, (int64_t)cells));
     GNT_TRY(gnti_calloc_array(&workers, s->job.place.size));
-    GNT_TRY(run_all(s, workers, &stop));
-    GNT_TRY(check_logits(s));
+    for (int32_t d = 0; d < s->job.place.size; d++)
+        workers[d] = (worker){ .s = s, .stop = &stop, .device = d, .wave = wave };
+    GNT_TRY(run_all(s, workers));
 done:
     gnti_free(workers);
     return st;

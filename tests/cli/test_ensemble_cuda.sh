@@ -55,3 +55,14 @@ for at in 40 90; do
     same "lost-$at"
     grep -F '"event":"device-lost","device":1' "lost-$at/journal.jsonl" >/dev/null || fail "device 1 was not lost ($at)"
 done
+
+# a device that is lost while the ensemble predicts: the other one has the whole answer
+run 0 predict one -o whole.csv --what probabilities --devices cuda:0 -q
+for at in 1 20 60; do
+    HOSTCUDA_FAIL=lost:1:$at run 0 predict one -o lost.csv --what probabilities --devices cuda:0-1 --json
+    err_has "device 1 (cuda:1) was lost"
+    json 'x["lost"][0]["device"] == 1'
+    cmp whole.csv lost.csv || fail "another answer after a loss ($at)"
+done
+HOSTCUDA_DEVICES=64M HOSTCUDA_FAIL=lost:0:20 run 5 predict one -o none.csv --devices cuda:0
+err_has "no device is left to predict on"

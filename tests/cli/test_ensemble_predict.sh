@@ -50,6 +50,20 @@ run 2 predict e -o none.csv --what embeddings
 err_has "members/NAME"
 run 2 predict e/members/m00 -o none.csv --devices 2
 err_has "one model" "name one of them"
+
+# members over MPI processes: the same answer to the bit, written once; a single run is none that processes share
+if command -v mpirun >/dev/null && [ -e "$GNT_BINARY_DIR/lib/libgnntrain-mpi.so" ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    timeout 120 mpirun -n 3 "$GNNTRAIN" predict e -o m.csv --what probabilities --json >out 2>err || fail "mpirun of predict answers $?"
+    json 'len(x["devices"]) == 3 and sum(d["rows"] for d in x["devices"]) == 300 * x["members"]'
+    cmp p.csv m.csv || fail "other probabilities over MPI"
+    run 0 eval e --json
+    cp out alone.json
+    timeout 120 mpirun -n 2 "$GNNTRAIN" eval e --json >out 2>err || fail "mpirun of eval answers $?"
+    json 'x["splits"] == json.load(open("alone.json"))["splits"]'
+    ! timeout 120 mpirun -n 2 "$GNNTRAIN" predict e/members/m00 -o m.csv >out 2>err || fail "a single run over MPI"
+    err_has "is a single run" "without mpirun"
+fi
 rm e/members/m00/*.h5 e/members/m01/*.h5 e/members/m02/*.h5
 run 3 predict e -o none.csv
 err_has "members/m0"

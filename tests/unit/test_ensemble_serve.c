@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "datasets/h5_value.h"
-#include "ensemble/serve.h"
+#include "ensemble/serve_sum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -223,19 +223,41 @@ static void open_serve(const char *devices, gnti_serve *s)
     gnt_assert_ok(gnti_serve_plan(s, devices));
 }
 
+/* Logits of all members, and how many were in memory at the same time. */
+typedef struct kept {
+    gnti_serve *s;
+    float logits[MEMBERS][NODES * CLASSES];
+    int32_t most, order[MEMBERS], num;
+} kept;
+
+static gnt_status keep(void *user, int32_t member, const float *logits)
+{
+    kept *k = user;
+    int32_t now = 0;
+
+    for (int32_t m = 0; m < k->s->num_members; m++)
+        now += k->s->members[m].logits != NULL;
+    k->most = now > k->most ? now : k->most;
+    k->order[k->num++] = member;
+    memcpy(k->logits[member], logits, sizeof k->logits[member]);
+    return GNT_OK;
+}
+
 /* Every way to cut the rows: batches of all sizes, replicas that share the rows unevenly. */
 static void test_batches_and_replicas_give_the_same_bits(void **state)
 {
     static const int32_t cuts[][3] = {
         { 0, 128, 8 }, { 64, 128, 16 }, { 40, 128, 32 }, { 1, 128, 64 }, { 100, 128, 128 }
     };
+    static kept all, some;
     gnti_serve whole, s;
 
     (void)state;
     open_serve("1", &whole);
+    all = (kept){ .s = &whole };
     assert_int_equal(whole.num_members, 4); /* one has no weight */
     assert_int_equal(whole.num_shapes, 3);
-    gnt_assert_ok(gnti_serve_run(&whole));
+    gnt_assert_ok(gnti_serve_run(&whole, keep, &all));
     for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
         open_serve("2", &s);
         gnti_free(s.tasks);
@@ -250,12 +272,75 @@ static void test_batches_and_replicas_give_the_same_bits(void **state)
                         .device = d, .member = m, .first = first, .end = end, .batch = cuts[i][2]
                     };
             }
-        gnt_assert_ok(gnti_serve_run(&s));
+        some = (kept){ .s = &s };
+        gnt_assert_ok(gnti_serve_run(&s, keep, &some));
         for (int32_t m = 0; m < s.num_members; m++)
-            gnt_assert_same_bits(s.members[m].logits, whole.members[m].logits, NODES * CLASSES);
+            gnt_assert_same_bits(some.logits[m], all.logits[m], NODES * CLASSES);
+        assert_memory_equal(some.order, all.order, sizeof all.order);
         gnti_serve_close(&s);
     }
     gnti_serve_close(&whole);
+}
+
+/* Logits of one wave alone are in memory, and waves follow each other in an order that devices do not change. */
+static void test_waves_let_go_of_logits(void **state)
+{
+    static kept one, two;
+    gnti_serve s;
+
+    (void)state;
+    open_serve("1", &s);
+    one = (kept){ .s = &s };
+    gnt_assert_ok(gnti_serve_run(&s, keep, &one));
+    assert_int_equal(one.most, 4);
+    gnti_serve_close(&s);
+    open_serve("cpu:mem=30K", &s);
+    two = (kept){ .s = &s };
+    assert_true(s.num_waves > 1);
+    gnt_assert_ok(gnti_serve_run(&s, keep, &two));
+    assert_true(two.most < 4);
+    assert_memory_equal(one.order, two.order, sizeof one.order);
+    for (int32_t m = 0; m < s.num_members; m++)
+        assert_null(s.members[m].logits);
+    gnti_serve_close(&s);
+}
+
+static gnt_status try_to_ask(const gntx_predict_options *options, const char *name)
+{
+    char path[GNT_TEST_PATH_BYTES];
+    gntx_json *report = NULL;
+    const gnt_status st = gntx_predict(w.ctx, w.run, options, gnt_test_path(path, name), &report);
+
+    if (st != GNT_OK)
+        assert_false(gnti_file_exists(path));
+    gntx_json_free(&report);
+    return st;
+}
+
+/* A device that is lost leaves its work to the others, with the same bits; without any left it is told. */
+static void test_lost_devices(void **state)
+{
+    static const char *const devices[] = { "cpu:threads=1;cpu:threads=1,lost=0",
+                                           "cpu:threads=1,lost=1;cpu:threads=1,lost=0;cpu:threads=1",
+                                           "cpu:mem=30K,lost=2;cpu:mem=4M",
+                                           "cpu:clock=virtual;cpu:clock=virtual,lost=0" };
+    static float whole[NODES * CLASSES], got[NODES * CLASSES];
+    const gntx_predict_options options = { .what = 1,
+                                           .seed = -1,
+                                           .devices = (char *)"cpu:lost=1;cpu:lost=0" };
+
+    (void)state;
+    ask(w.run, "1", whole, NULL);
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        gntx_json *told = NULL;
+
+        ask(w.run, devices[i], got, &told);
+        gnt_assert_same_bits(got, whole, NODES * CLASSES);
+        assert_true(gntx_json_length(gntx_json_find(told, "lost")) >= 1);
+        gntx_json_free(&told);
+    }
+    gnt_assert_status(try_to_ask(&options, "lost.h5"), GNT_ERR_DEVICE_LOST);
+    gnt_assert_error_has("no device is left to predict on", "of 2");
 }
 
 /* Members of one shape are one program: the graph is read once for them. */
@@ -305,18 +390,6 @@ static void test_eval_scores_the_combination(void **state)
     assert_true(fabs(nll_told - nll / (double)split->num_nodes[2]) < 1e-5);
     gntx_json_free(&report);
     gnt_dataset_free(&data);
-}
-
-static gnt_status try_to_ask(const gntx_predict_options *options, const char *name)
-{
-    char path[GNT_TEST_PATH_BYTES];
-    gntx_json *report = NULL;
-    const gnt_status st = gntx_predict(w.ctx, w.run, options, gnt_test_path(path, name), &report);
-
-    if (st != GNT_OK)
-        assert_false(gnti_file_exists(path));
-    gntx_json_free(&report);
-    return st;
 }
 
 static void test_one_member_and_refusals(void **state)
@@ -442,29 +515,22 @@ static void test_members_that_do_not_see_all(void **state)
 
 static void forget_plan(gnti_serve *s)
 {
-    gnti_job_close(&s->job);
-    gnti_free(s->batch);
-    gnti_free(s->tasks);
-    gnti_free(s->seconds);
-    s->batch = NULL;
-    s->tasks = NULL;
-    s->seconds = NULL;
-    s->num_tasks = 0;
+    gnti_serve_forget_plan(s);
     for (int32_t i = 0; i < s->num_shapes; i++)
         gnti_program_free(&s->shapes[i].dry);
-    for (int32_t m = 0; m < s->num_members; m++) {
-        gnti_free(s->members[m].logits);
-        s->members[m].logits = NULL;
-    }
 }
 
 static gnt_status plan_and_run(gnti_serve *s)
 {
     gnt_status st = GNT_OK;
+    gnti_serve_sum sum = { 0 };
 
     GNT_TRY(gnti_serve_plan(s, NULL));
-    GNT_TRY(gnti_serve_run(s));
+    GNT_TRY(gnti_serve_sum_begin(s, &sum));
+    GNT_TRY(gnti_serve_run(s, gnti_serve_sum_take, &sum));
+    GNT_TRY(gnti_serve_sum_finish(&sum));
 done:
+    gnti_serve_sum_free(&sum);
     forget_plan(s);
     return st;
 }
@@ -489,6 +555,8 @@ int main(void)
         cmocka_unit_test(test_the_answer_is_that_of_the_members_combined),
         cmocka_unit_test(test_any_devices_give_the_same_bits),
         cmocka_unit_test(test_batches_and_replicas_give_the_same_bits),
+        cmocka_unit_test(test_waves_let_go_of_logits),
+        cmocka_unit_test(test_lost_devices),
         cmocka_unit_test(test_members_of_one_shape_fuse),
         cmocka_unit_test(test_eval_scores_the_combination),
         cmocka_unit_test(test_one_member_and_refusals),
