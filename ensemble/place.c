@@ -76,7 +76,7 @@ void gnti_place_plan_free(gnti_place_plan *plan)
     *plan = (gnti_place_plan){ 0 };
 }
 
-gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan)
+gnt_status gnti_place_once(const gnti_place_input *in, gnti_place_plan *plan)
 {
     gnt_status st = GNT_OK;
     gnti_placing s = { 0 };
@@ -94,6 +94,17 @@ gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan)
     GNT_TRY(gnti_placing_write(&s, plan));
 done:
     gnti_placing_close(&s);
+    return st;
+}
+
+gnt_status gnti_place(const gnti_place_input *in, gnti_place_plan *plan)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_TRY(gnti_place_once(in, plan));
+    if (in->num_tasks > 0 && in->num_tasks <= GNTI_PLACE_FEW)
+        GNT_TRY(gnti_place_steady(in, plan));
+done:
     return st;
 }
 

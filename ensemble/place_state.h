@@ -106,7 +106,8 @@ void gnti_placing_shrink(gnti_placing *s);
 void gnti_placing_rank(gnti_placing *s, int32_t task, double key);
 
 /* ---- lists ---- */
-#define GNTI_PLACE_FEW 512 /* tasks for which every start and finish is predicted at each call */
+#define GNTI_PLACE_FEW                                                                                       \
+    512 /* tasks for which every start and finish is predicted at each call, and plans are steady */
 /* Tasks that wait go to order, in no order yet; answers how many. */
 int32_t gnti_placing_line(gnti_placing *s);
 /* Each of a line in turn goes where it ends first; those for which a device is idle own it now. A gang
@@ -144,6 +145,12 @@ typedef struct gnti_class_choice {
 } gnti_class_choice;
 /* Tasks order[from .. num), the last one first, own what choice[from .. num) says. */
 gnt_status gnti_placing_settle(gnti_placing *s, int32_t from, int32_t num, const gnti_class_choice *choice);
+
+/* ---- steadiness ---- */
+/* One plan; asked for again, with what it gave out held, it may differ. */
+gnt_status gnti_place_once(const gnti_place_input *in, gnti_place_plan *plan);
+/* From such a plan to one that does not differ then; it is taken over. */
+gnt_status gnti_place_steady(const gnti_place_input *in, gnti_place_plan *plan);
 
 /* ---- policies ---- */
 gnt_status gnti_place_makespan(gnti_placing *s);

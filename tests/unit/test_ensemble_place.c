@@ -134,52 +134,29 @@ static void test_rules_of_every_plan(void **state)
     assert_true(places > 10000 && guests > 100 && gangs > 300);
 }
 
-static int32_t count_differences(const gnti_place_plan *a, const gnti_place_plan *b, int32_t num_tasks)
-{
-    int32_t num = 0;
-
-    for (int32_t t = 0; t < num_tasks; t++) {
-        const int32_t width = a->first[t + 1] - a->first[t];
-        bool same = width == b->first[t + 1] - b->first[t];
-
-        for (int32_t i = 0; same && i < width; i++)
-            same = a->device[a->first[t] + i] == b->device[b->first[t] + i];
-        num += !same;
-    }
-    return num;
-}
-
-/* A plan that sees itself carried out, and time stand still, is as good as final: at most a move or two
- * more, then nothing. */
+/* A plan that sees itself carried out, and time stand still, is final. Seed 10248 made two places change hands at every plan. */
 static void test_nothing_moves_when_nothing_has_changed(void **state)
 {
-    int32_t tasks = 0, moved = 0;
-
     (void)state;
-    for (uint64_t seed = 1; seed <= 900; seed++) {
-        place_case c;
-        gnti_place_plan plan, again;
-        int32_t differ = 0;
+    for (uint64_t seed = 1; seed <= 1300; seed++) {
+        const uint64_t number = seed <= 1200 ? seed : 10200 + seed - 1200;
 
-        make_random(&c, seed, (gnti_policy)(seed % GNTI_NUM_POLICIES));
-        gnt_assert_ok(gnti_place(&c.in, &plan));
-        c.in.in_round = true;
-        for (int step = 0; step < 4; step++) {
+        for (int p = 0; p < GNTI_NUM_POLICIES; p++) {
+            place_case c;
+            gnti_place_plan plan, again;
+
+            if (seed <= 1200 && (int)(seed % GNTI_NUM_POLICIES) != p)
+                continue;
+            make_random(&c, number, (gnti_policy)p);
+            gnt_assert_ok(gnti_place(&c.in, &plan));
             adopt(&c, &plan);
+            c.in.in_round = true;
             gnt_assert_ok(gnti_place(&c.in, &again));
-            assert_true(isfinite(again.finish));
-            differ = count_differences(&plan, &again, c.in.num_tasks);
-            moved += differ;
+            assert_same(&plan, &again, c.in.num_tasks, "carried out and asked for again", number, p);
             gnti_place_plan_free(&plan);
-            plan = again;
+            gnti_place_plan_free(&again);
         }
-        tasks += c.in.num_tasks;
-        gnti_place_plan_free(&plan);
-        if (differ > 0)
-            fail_msg("seed %llu, policy %d: %d tasks move in each plan though nothing changes",
-                     (unsigned long long)seed, (int)c.in.policy, differ);
     }
-    assert_true(moved * 100 <= tasks);
 }
 
 /* ---- formulas ---- */
