@@ -55,6 +55,10 @@ gnt_status gnti_path_absolute(const char *path, char **out);
 /* "folder/name", to be freed. */
 gnt_status gnti_path_join(const char *folder, const char *name, char **out);
 
+/* Where the user's files of things that can be made again lie: $XDG_CACHE_HOME/gnntrain/NAME, else ~/.cache/gnntrain/NAME; *out NULL:
+ * neither is set. To be freed; the folder may not be there yet. */
+gnt_status gnti_cache_path(const char *name, char **out);
+
 /* Test hook: the k-th write or flush from now (0: the next) fails once as if errno were `error`; -1 switches
  * it off. */
 void gnti_file_fail_at(int64_t k, int error);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reading half of file.h: whole files, sizes, folders, joined names. */
+/* The reading half of file.h: whole files, sizes, folders, joined names, where caches lie. */
 #include "base/file.h"
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,6 +153,24 @@ gnt_status gnti_path_join(const char *folder, const char *name, char **out)
     GNT_TRY(gnti_alloc_array(&path, (int64_t)bytes));
     snprintf(path, bytes, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
     *out = path;
+done:
+    return st;
+}
+
+gnt_status gnti_cache_path(const char *name, char **out)
+{
+    gnt_status st = GNT_OK;
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    gnti_text t = { 0 };
+
+    *out = NULL;
+    if (cache != NULL && cache[0] == '/')
+        gnti_text_printf(&t, "%s/gnntrain/%s", cache, name);
+    else if (home != NULL && home[0] == '/')
+        gnti_text_printf(&t, "%s/.cache/gnntrain/%s", home, name);
+    else
+        return GNT_OK;
+    GNT_TRY(gnti_text_take(&t, out));
 done:
     return st;
 }

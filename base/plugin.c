@@ -130,13 +130,13 @@ done:
     return st;
 }
 
-gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version)
+gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version, const char *ours)
 {
     gnt_status st = GNT_OK;
 
-    GNT_CHECK(version != NULL && strcmp(version, GNT_VERSION) == 0, GNT_ERR_UNSUPPORTED,
+    GNT_CHECK(version != NULL && strcmp(version, ours) == 0, GNT_ERR_UNSUPPORTED,
               "plug-in '%s' was built for version %s, this is %s: build it again", plugin->path,
-              version == NULL ? "(none)" : version, GNT_VERSION);
+              version == NULL ? "(none)" : version, ours);
 done:
     return st;
 }

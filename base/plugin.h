@@ -32,7 +32,7 @@ gnt_status gnti_plugin_function(gnti_plugin *plugin, const char *name, gnti_plug
  * to be freed. Files that belong to the library are found relative to it. */
 gnt_status gnti_plugin_own_folder(char **out);
 
-/* ERR_UNSUPPORTED unless the object was built for exactly our version; names both. */
-gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version);
+/* ERR_UNSUPPORTED unless the object was built for exactly our version, which may say more than the release; names both. */
+gnt_status gnti_plugin_check_version(const gnti_plugin *plugin, const char *version, const char *ours);
 
 #endif

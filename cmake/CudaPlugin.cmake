@@ -7,8 +7,8 @@
 file(GLOB cuda_c_sources CONFIGURE_DEPENDS kernels/cuda/*.c dist/comm_nccl*.c)
 file(GLOB cuda_kernel_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
 list(FILTER cuda_c_sources EXCLUDE REGEX "/cuda_plugin_host\\.c$")
-# base/'s functions, forwarded to the library; sizes are arithmetic alone
-set(cuda_host_sources ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_plugin_host.c ${CMAKE_SOURCE_DIR}/base/size.c)
+# base/'s functions, forwarded to the library; sizes are arithmetic alone; the version that both compare
+set(cuda_host_sources ${CMAKE_SOURCE_DIR}/kernels/cuda/cuda_plugin_host.c ${CMAKE_SOURCE_DIR}/base/size.c ${GNT_PLUGIN_ABI})
 
 find_program(GNT_NVCC nvcc HINTS /usr/local/cuda/bin)
 find_path(CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include)
@@ -57,6 +57,7 @@ elseif(GNT_TESTS AND CMAKE_CXX_COMPILER)
   target_link_libraries(gnt_hostcuda PUBLIC Threads::Threads m)
   # the same as a plug-in in a folder of its own, which GNNTRAIN_PLUGIN_DIR names
   add_library(gnntrain-hostcuda MODULE $<TARGET_OBJECTS:gnt_hostcuda> ${cuda_host_sources})
+  add_dependencies(gnntrain-hostcuda gnt_plugin_abi)
   target_link_libraries(gnntrain-hostcuda PRIVATE gnt_hostcuda)
   if(NOT GNT_SANITIZE) # a sanitizer's own symbols come from the program
     target_link_options(gnntrain-hostcuda PRIVATE -Wl,--no-undefined)
@@ -87,6 +88,7 @@ if(GNT_NVCC AND CUDA_LIB_cudart AND CUDA_LIB_cusparse AND CUDA_LIB_cublasLt AND 
     list(APPEND cuda_objects ${object})
   endforeach()
   add_library(gnntrain-cuda MODULE ${cuda_c_sources} ${cuda_host_sources} ${cuda_objects})
+  add_dependencies(gnntrain-cuda gnt_plugin_abi)
   target_include_directories(gnntrain-cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
   target_include_directories(gnntrain-cuda SYSTEM PRIVATE ${CUDA_INCLUDE} ${NCCL_INCLUDE})
   target_compile_definitions(gnntrain-cuda PRIVATE _GNU_SOURCE $<$<CONFIG:Debug>:GNT_DEBUG> GNT_VERSION="${PROJECT_VERSION}")

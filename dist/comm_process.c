@@ -201,7 +201,7 @@ static gnt_status open_transport(const gnti_mpi_transport **out)
     }
     GNT_TRY(gnti_plugin_function(plugin, GNTI_MPI_TRANSPORT_SYMBOL, &get));
     memcpy(&transport, &get, sizeof transport);
-    GNT_TRY(gnti_plugin_check_version(plugin, transport()->version));
+    GNT_TRY(gnti_plugin_check_version(plugin, transport()->version, GNT_VERSION));
     *out = transport();
 done:
     gnti_plugin_close(&plugin);

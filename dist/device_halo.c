@@ -4,13 +4,15 @@
  *
  *   rows that are sent, in the order of the messages | rows that are received
  *
- * in device memory for the group, in memory shared with the host for the others; to the gnti_halo inside, the latter is a part of
+ * in device memory for the group (two bytes a value on a bf16 wire: packing rounds, unpacking widens, both on the device), in
+ * memory shared with the host for the others; to the gnti_halo inside, the latter is a part of
  * its own, whose rows 0, 1, ... go out in this order. Received rows go on to their places in runs: peers that follow one
  * another in the plan and come the same way.
  */
 #include "dist/device_halo.h"
 
 #include "base/alloc.h"
+#include "kernels/view.h"
 
 #include <string.h>
 
@@ -37,6 +39,7 @@ struct gnti_device_halo {
     gnti_group_peer *messages; /* (grouped peers x blocks) */
     int64_t messages_capacity;
     gnt_mat_view rows; /* of the exchange under way */
+    bool raw;
     gnti_halo_counters counters;
 };
 
@@ -44,7 +47,7 @@ struct gnti_device_halo {
 
 static bool is_grouped(const gnti_device_halo_config *c, int32_t rank)
 {
-    return c->group != NULL && c->wire == GNTI_WIRE_F32 && c->group_rank[rank] >= 0;
+    return c->group != NULL && c->group_rank[rank] >= 0;
 }
 
 static bool all_grouped(const gnti_device_halo_config *c)
@@ -210,17 +213,24 @@ void gnti_device_halo_free(gnti_device_halo **halo)
 
 /* ---- an exchange ------------------------------------------------------------------------------------------------------ */
 
+/* Values of the group's messages are rounded where they are packed; what goes through the host is rounded there. */
+static gnt_dtype packed_type(const gnti_device_halo *h, const way *w)
+{
+    return w == &h->grouped && h->c.wire == GNTI_WIRE_BF16 && !h->raw ? GNT_BF16 : GNT_F32;
+}
+
 /* Rows [first, first + count) of a way's memory, in the caller's blocks. */
 static gnt_mat_view packed_rows(const gnti_device_halo *h, const way *w, int64_t first, int64_t count)
 {
     gnt_mat_view v = h->rows;
 
     v.buf = w->memory;
+    v.dtype = packed_type(h, w);
     v.rows = count;
     v.member_stride = v.width;
     v.row_stride = v.width * v.block_members;
     v.block_stride = (w->plan.num_own + w->plan.num_halo) * v.row_stride;
-    v.offset = (size_t)(first * v.row_stride) * sizeof(float);
+    v.offset = (size_t)(first * v.row_stride) * gnti_dtype_bytes(v.dtype);
     return v;
 }
 
@@ -260,7 +270,8 @@ static gnt_status start_group(gnti_device_halo *h, int64_t num_blocks)
     gnt_status st = GNT_OK;
     const gnti_halo_plan *plan = &h->grouped.plan;
     const gnt_mat_view v = packed_rows(h, &h->grouped, 0, 0);
-    const size_t row = (size_t)v.row_stride * sizeof(float), block = (size_t)v.block_stride * sizeof(float);
+    const size_t value = gnti_dtype_bytes(v.dtype), row = (size_t)v.row_stride * value,
+                 block = (size_t)v.block_stride * value;
     int64_t n = 0;
 
     GNT_CHECK(num_blocks * plan->num_peers <= h->messages_capacity, GNT_ERR_LIMIT,
@@ -307,10 +318,11 @@ done:
 static void count_group(gnti_device_halo *h, int64_t floats)
 {
     const gnti_halo_plan *plan = &h->grouped.plan;
+    const int64_t value = (int64_t)gnti_dtype_bytes(packed_type(h, &h->grouped));
 
     h->counters.rows_sent += plan->num_own;
-    h->counters.bytes_sent += plan->num_own * floats * (int64_t)sizeof(float);
-    h->counters.bytes_received += plan->num_halo * floats * (int64_t)sizeof(float);
+    h->counters.bytes_sent += plan->num_own * floats * value;
+    h->counters.bytes_received += plan->num_halo * floats * value;
 }
 
 gnt_status gnti_device_halo_start(gnti_device_halo *h, const gnt_mat_view *rows, bool raw)
@@ -326,6 +338,7 @@ gnt_status gnti_device_halo_start(gnti_device_halo *h, const gnt_mat_view *rows,
               "halo rows have %lld blocks, %lld floats in all, this exchange was made for %lld",
               (long long)num_blocks, (long long)floats, (long long)h->c.max_floats);
     h->rows = *rows;
+    h->raw = raw;
     h->rows.dtype = GNT_F32; /* four bytes, whatever they mean: they are copied */
     h->counters.exchanges++;
     count_group(h, floats);

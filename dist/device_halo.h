@@ -20,7 +20,7 @@ typedef struct gnti_device_halo gnti_device_halo;
 typedef struct gnti_device_halo_config {
     gnti_comm *comm;
     const gnti_halo_plan *plan;
-    gnti_wire wire;     /* BF16: through the host alone */
+    gnti_wire wire; /* BF16: rounded on the device for the group, on the host for the others: the same bits */
     int64_t max_floats; /* the widest row (members x width) of any exchange */
     gnt_stream *stream; /* rows are computed on it; `event` of it is ours */
     int32_t event;

@@ -15,7 +15,6 @@
 #include "base/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_CLASSES = 4096, MAX_FILE_BYTES = 4 << 20 };
@@ -72,24 +71,6 @@ done:
 
 /* ---- the file ------------------------------------------------------------------------------------------------------ */
 
-static gnt_status cache_path(char **out)
-{
-    gnt_status st = GNT_OK;
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    gnti_text t = { 0 };
-
-    *out = NULL;
-    if (cache != NULL && cache[0] == '/')
-        gnti_text_printf(&t, "%s/gnntrain/groups.json", cache);
-    else if (home != NULL && home[0] == '/')
-        gnti_text_printf(&t, "%s/.cache/gnntrain/groups.json", home);
-    else
-        return GNT_OK;
-    GNT_TRY(gnti_text_take(&t, out));
-done:
-    return st;
-}
-
 /* Adds the classes of a file to an object, those that are there already stay. */
 static gnt_status read_classes(const char *path, gnti_json *into)
 {
@@ -143,7 +124,7 @@ gnt_status gnti_group_profile_open(const char *path, gnti_group_profile **out)
     if (path != NULL)
         GNT_TRY(gnti_strdup(&p->path, path));
     else
-        GNT_TRY(cache_path(&p->path));
+        GNT_TRY(gnti_cache_path("groups.json", &p->path));
     if (p->path != NULL)
         GNT_TRY(read_if_sound(p->path, p->known));
     *out = p;

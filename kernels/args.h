@@ -85,6 +85,7 @@ typedef struct gnt_gemm_args { /* c[m] = alpha op(a[m]) op(b[m]) + beta c[m]; a 
 } gnt_gemm_args;
 
 /* A plan borrows the host CSR, which must live as long; devices copy what they need. rows are outputs. */
+typedef struct gnti_choices gnti_choices; /* kernels/choices.h */
 typedef struct gnt_spmm_plan_args {
     int64_t num_rows, num_cols, num_arcs;
     const int64_t *offsets;
@@ -95,6 +96,8 @@ typedef struct gnt_spmm_plan_args {
     int64_t num_listed;
     int64_t max_width; /* widest g * width */
     bool lasting;      /* for many products: worth a layout of its own */
+    gnti_choices *
+        choices; /* where a device that has several ways keeps which one it takes; NULL: it goes by its rule */
 } gnt_spmm_plan_args;
 
 typedef struct gnt_spmm_plan gnt_spmm_plan;

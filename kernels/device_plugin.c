@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/plugin.h"
 
 #include <limits.h>
@@ -38,15 +39,25 @@ static gnt_status host_alloc(void **out, size_t bytes, bool zero)
     return zero ? gnti_calloc_bytes(out, bytes) : gnti_alloc_bytes(out, bytes);
 }
 
+static void host_warn(const char *text)
+{
+    gnti_log(GNT_LOG_WARN, "kernels", "%s", text);
+}
+
 static const gnti_plugin_host host = { .error_set = host_error_set,
                                        .error_trace = gnti_error_trace,
                                        .error_get = gnti_error_get,
                                        .error_adopt = gnti_error_adopt,
+                                       .error_clear = gnt_clear_error,
                                        .assert_failed = gnti_assert_failed,
                                        .alloc = host_alloc,
                                        .array_grow = gnti_array_grow,
                                        .free = gnti_free,
-                                       .clock_seconds = gnti_clock_seconds };
+                                       .clock_seconds = gnti_clock_seconds,
+                                       .warn = host_warn,
+                                       .choices_find = gnti_choices_find,
+                                       .choices_measures = gnti_choices_measures,
+                                       .choices_set = gnti_choices_set };
 
 static gnt_status find_driver(const char *driver, bool *out)
 {
@@ -102,7 +113,7 @@ static gnt_status open_table(const gnti_plugin_line *line, const gnti_device_plu
         return GNT_OK;
     GNT_TRY(gnti_plugin_function(plugin, GNTI_DEVICE_PLUGIN_SYMBOL, &function));
     table = ((gnti_device_plugin_fn)function)(&host);
-    GNT_TRY(gnti_plugin_check_version(plugin, table->version));
+    GNT_TRY(gnti_plugin_check_version(plugin, table->version, gnti_device_plugin_version));
     *out = table;
 done:
     gnti_plugin_close(&plugin); /* it stays loaded */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/team.h"
 #include "base/text.h"
+#include "kernels/choices.h"
 #include "kernels/device_plugin.h"
 #include "kernels/profile.h"
 
@@ -81,6 +82,8 @@ gnt_status gntx_devices(gntx_json **out)
     GNT_TRY(gnti_json_set_array(facts, "plugins", &list));
     for (int32_t i = 0; i < GNTI_NUM_DEVICE_PLUGINS; i++)
         GNT_TRY(add_plugin(&gnti_plugin_lines[i], list));
+    GNT_TRY(gnti_json_set_array(facts, "choices", &list));
+    GNT_TRY(gnti_choices_list_stored(NULL, list));
     *out = (gntx_json *)facts;
     facts = NULL;
 done:

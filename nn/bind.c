@@ -91,7 +91,8 @@ gnt_status gnti_make_spmm_plan(gnti_program *p, const gnti_graph *g, gnt_spmm_pl
                                                         .weights = g->weights,
                                                         .end_row = g->num_rows,
                                                         .max_width = widest(p),
-                                                        .lasting = p->config.lasting },
+                                                        .lasting = p->config.lasting,
+                                                        .choices = p->config.measured },
                                  out);
 }
 

@@ -339,7 +339,8 @@ static gnt_status list_plan(gnti_program *p, const gnti_graph *g, const int32_t 
                                                         .end_row = g->num_rows,
                                                         .rows = count > 0 ? rows : &none,
                                                         .num_listed = count,
-                                                        .max_width = 64 },
+                                                        .max_width = 64,
+                                                        .choices = p->config.measured },
                                  out);
 }
 

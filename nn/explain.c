@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/json.h"
+#include "kernels/choices.h"
 #include "kernels/cost.h"
 #include "nn/program_state.h"
 
@@ -146,6 +147,8 @@ static gnt_status explain_text(const gnti_program *p, const gnti_cost_device *de
         gnti_text_printf(&t, "pass %-12s %-13s %s\n", gnti_pass_name((gnti_pass)i), pass_state(p, i),
                          p->notes[i].data != NULL ? p->notes[i].data : "");
     gnti_explain_parts_text(p, &t);
+    if (p->config.measured != NULL)
+        gnti_choices_tell(p->config.measured, &t);
     gnti_text_printf(
         &t,
         "bytes: workspace %zu (largest sum of live values %zu), hoisted %zu, graph %zu, features %zu, "
@@ -227,6 +230,9 @@ static gnt_status explain_json(const gnti_program *p, const gnti_cost_device *de
     }
     GNT_TRY(json_passes(p, root));
     GNT_TRY(gnti_explain_parts_json(p, root));
+    GNT_TRY(gnti_json_set_array(root, "choices", &list));
+    if (p->config.measured != NULL)
+        GNT_TRY(gnti_choices_tell_json(p->config.measured, list));
     GNT_TRY(gnti_json_set_object(root, "bytes", &bytes));
     GNT_TRY(gnti_json_set_int(bytes, "workspace", (int64_t)b.workspace));
     GNT_TRY(gnti_json_set_int(bytes, "live_peak", (int64_t)b.live_peak));

@@ -163,6 +163,8 @@ typedef struct gnti_plan_config {
     const char *choices;   /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
     gnti_scratch *
         scratch; /* its workspace, in common with others that take turns on its device; lent; NULL: its own */
+    gnti_choices
+        *measured; /* what back ends choose by measurement (kernels/choices.h); NULL: they go by rule */
 } gnti_plan_config;
 
 typedef struct gnti_program gnti_program;

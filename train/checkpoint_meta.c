@@ -205,6 +205,7 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
     gnti_json *meta = NULL, *seeds = NULL;
     gnt_model_config model;
     const int32_t first = member < 0 ? 0 : member, end = member < 0 ? tr->num_members : member + 1;
+    char *choices = NULL;
 
     GNT_TRY(gnti_json_create_object(&meta));
     GNT_TRY(gnti_json_set_int(meta, "num_members", end - first));
@@ -215,7 +216,8 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
     GNT_TRY(gnti_json_set_int(meta, "step", tr->step));
     GNT_TRY(gnti_json_set_int(meta, "position", tr->position));
     GNT_TRY(gnti_json_set_text(meta, "metric", gnti_metric_name(tr->metric)));
-    GNT_TRY(gnti_json_set_text(meta, "choices", tr->choices));
+    GNT_TRY(gnti_trainer_list_choices(tr, &choices));
+    GNT_TRY(gnti_json_set_text(meta, "choices", choices));
     gnti_member_model_config(tr, member, &model);
     GNT_TRY(gnti_put_model(tr->model, &model, meta));
     GNT_TRY(gnti_put_data(tr->data, meta));
@@ -229,6 +231,7 @@ gnt_status gnti_checkpoint_make_meta(const gnt_trainer *tr, int32_t member, gnti
     meta = NULL;
 done:
     gnti_json_free(&meta);
+    gnti_free(choices);
     return st;
 }
 

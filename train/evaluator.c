@@ -26,7 +26,8 @@ static gnt_status compile(gnti_evaluator *ev, const gnti_evaluator_config *c)
                                     .row_capacity = c->x->rows,
                                     .expected_arcs =
                                         c->part != NULL ? c->part->op->forward->num_arcs : c->graph->num_arcs,
-                                    .choices = c->choices };
+                                    .choices = c->choices,
+                                    .measured = c->measured };
 
     GNT_TRY(gnti_tape_create(c->ctx, c->num_members, false, &t));
     gnti_record_inputs(t, c->model, true, c->x->sparse != NULL, &in);

@@ -23,8 +23,9 @@ typedef struct gnti_evaluator_config {
     bool keep_hidden;             /* embeddings are wanted: the input of the last layer */
     uint32_t disabled_passes;
     const char *choices;
-    gnti_virtual *clock; /* of the device: its runs are waited for and charged or paced; NULL: neither */
-    gnti_program *share; /* program that never runs at the same time, or NULL */
+    gnti_choices *measured; /* as gnti_plan_config has it */
+    gnti_virtual *clock;    /* of the device: its runs are waited for and charged or paced; NULL: neither */
+    gnti_program *share;    /* program that never runs at the same time, or NULL */
 } gnti_evaluator_config;
 
 typedef struct gnti_evaluator gnti_evaluator;

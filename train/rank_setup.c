@@ -255,6 +255,7 @@ static gnt_status make_evaluator(const gnt_trainer *tr, gnti_rank *rank)
                                            .dist = &rank->dist,
                                            .disabled_passes = tr->disabled_passes,
                                            .choices = tr->choices,
+                                           .measured = tr->measured,
                                            .share = rank->program };
 
     return gnti_evaluator_create(&config, &rank->evaluator);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "kernels/choices.h"
 
 #include <string.h>
 
@@ -82,6 +83,33 @@ gnt_status gnti_trainer_share_choices(gnt_trainer *tr)
     GNT_TRY(gnti_comm_broadcast(c, 0, tr->choices, (size_t)length));
 done:
     return st;
+}
+
+gnt_status gnti_trainer_open_choices(gnt_trainer *tr)
+{
+    gnt_status st = GNT_OK;
+    const gnti_determinism level = gnti_context_determinism(tr->ctx);
+    const gnti_choices_config config = {
+        .determinism = level, /* what another process chose is not in the checkpoint of the first */
+        .measures = level != GNTI_DET_BITWISE || tr->job.processes->size == 1
+    };
+    const char *rest = tr->choices != NULL ? strchr(tr->choices, ';') : NULL;
+
+    GNT_TRY(gnti_choices_create(&config, &tr->measured));
+    if (rest != NULL) /* behind those of the planner */
+        GNT_TRY(gnti_choices_take(tr->measured, rest + 1));
+done:
+    return st;
+}
+
+gnt_status gnti_trainer_list_choices(const gnt_trainer *tr, char **out)
+{
+    gnti_text t = { 0 };
+
+    if (tr->choices != NULL)
+        gnti_text_append_bytes(&t, tr->choices, strcspn(tr->choices, ";"));
+    gnti_choices_put(tr->measured, &t);
+    return gnti_text_take(&t, out);
 }
 
 /* ---- state --------------------------------------------------------------------------------------------------------- */

@@ -91,7 +91,8 @@ gnt_status gnti_rank_compile(const gnt_trainer *tr, gnti_rank *rank)
                                     .batches = tr->config.source != GNTI_SOURCE_WORD_FULL,
                                     .max_arcs = gnti_source_max_arcs(rank->source),
                                     .choices = tr->choices,
-                                    .scratch = tr->job.place.specs[rank->rank].scratch };
+                                    .scratch = tr->job.place.specs[rank->rank].scratch,
+                                    .measured = tr->measured };
 
     GNT_TRY(gnti_tape_create(tr->ctx, tr->num_members, true, &t));
     record(tr, rank, t); /* planning tells of a failure */

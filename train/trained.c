@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "kernels/choices.h"
 #include "nn/model.h"
 
 #include <string.h>
@@ -210,6 +211,20 @@ done:
     return st;
 }
 
+static gnt_status take_choices(gnt_context *ctx, gnti_trained *t)
+{
+    gnt_status st = GNT_OK;
+    const gnti_choices_config config = { .determinism = gnti_context_determinism(ctx), .measures = true };
+    const char *text = gnti_json_to_text(gnti_json_find(t->cp->meta, "choices")),
+               *rest = text != NULL ? strchr(text, ';') : NULL;
+
+    GNT_TRY(gnti_choices_create(&config, &t->measured));
+    if (rest != NULL) /* behind those of the planner */
+        GNT_TRY(gnti_choices_take(t->measured, rest + 1));
+done:
+    return st;
+}
+
 static gnt_status compute(gnt_context *ctx, bool keep_hidden, gnti_trained *t)
 {
     gnt_status st = GNT_OK;
@@ -224,7 +239,9 @@ static gnt_status compute(gnt_context *ctx, bool keep_hidden, gnti_trained *t)
     GNT_TRY(gnti_params_create(t->model, t->device, t->num_members, -1, &t->params));
     GNT_TRY(gnti_checkpoint_put_block(t->cp, gnti_trained_best_block(t->cp), -1, t->params, t->num_members,
                                       GNTI_BLOCK_WEIGHTS));
+    GNT_TRY(take_choices(ctx, t));
     config.params = t->params;
+    config.measured = t->measured;
     config.x = &t->features.x;
     GNT_TRY(gnti_evaluator_create(&config, &t->evaluator));
     GNT_TRY(gnti_evaluator_run(t->evaluator));
@@ -326,6 +343,7 @@ void gnti_trained_free(gnti_trained *t)
         gnti_free(t->class_names[c]);
     gnti_free(t->class_names);
     gnti_evaluator_free(&t->evaluator);
+    gnti_choices_free(&t->measured);
     gnti_params_free(&t->params);
     if (t->owns_device)
         gnti_device_close(&t->device);

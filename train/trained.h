@@ -17,6 +17,7 @@ typedef struct gnti_trained {
     gnt_device *device;
     bool owns_device;
     gnti_evaluator *evaluator;
+    gnti_choices *measured; /* as the run has them */
     int64_t num_classes;
     gnt_label_kind label_kind;
     char **class_names; /* (num_classes) owned, or NULL */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "kernels/choices.h"
 #include "train/checkpoint.h"
 #include "train/plot.h"
 
@@ -150,6 +151,7 @@ gnt_status gnti_trainer_create_from(gnt_model *model, const gnt_dataset *data,
     GNT_TRY(gnti_job_find_partition(&tr->job, data, &tr->config));
     GNT_TRY(find_checkpoint(tr, &found));
     GNT_TRY(gnti_trainer_share_choices(tr));
+    GNT_TRY(gnti_trainer_open_choices(tr));
     GNT_TRY(gnti_job_foresee(&tr->job, model, data, &tr->config));
     GNT_TRY(gnti_job_place(&tr->job, data, NULL, NULL, NULL));
     GNT_TRY(gnti_trainer_make_ranks(tr, NULL));
@@ -187,6 +189,7 @@ void gnt_trainer_free(gnt_trainer **trainer)
     gnti_prepared_free(&tr->prepared);
     gnti_trainer_free_members(tr);
     gnti_config_free(&tr->config);
+    gnti_choices_free(&tr->measured);
     gnti_free(tr->choices);
     gnti_free(tr->live);
     gnti_free(tr->members);

@@ -71,10 +71,11 @@ struct gnt_trainer {
     double *rank_seconds; /* (size) of compute in the newest epoch; with a partition */
     int64_t
         *rank_counts; /* (size, 4) rows, arcs, halo rows, bytes of the device's allocator; with a partition */
-    double *rank_work;    /* (size) predicted; with drift */
-    double setup_seconds; /* that making the ranks took */
-    gnti_rank *lead;      /* the first of this process: weights are the same on all of them */
-    char *choices;        /* of the checkpoint or of this run's planning */
+    double *rank_work;      /* (size) predicted; with drift */
+    double setup_seconds;   /* that making the ranks took */
+    gnti_rank *lead;        /* the first of this process: weights are the same on all of them */
+    char *choices;          /* of the checkpoint or of this run's planning */
+    gnti_choices *measured; /* those that back ends have made since */
 
     uint64_t *seeds;       /* (M) */
     uint8_t *live;         /* (M) who trains in this epoch */
@@ -151,6 +152,9 @@ bool gnti_trainer_is_root(const gnt_trainer *tr);
 /* ERR_PEER_LOST names the first setting in which a process differs from the root. */
 gnt_status gnti_trainer_check_processes(const gnt_trainer *tr);
 gnt_status gnti_trainer_share_choices(gnt_trainer *tr);
+/* Makes tr->measured with what the checkpoint says; and the line that the next one gets, to be freed. */
+gnt_status gnti_trainer_open_choices(gnt_trainer *tr);
+gnt_status gnti_trainer_list_choices(const gnt_trainer *tr, char **out);
 gnt_status gnti_trainer_share_flag(const gnt_trainer *tr, bool *flag); /* whether some process has it set */
 gnt_status
 gnti_trainer_share_state(gnt_trainer *tr); /* progress and weights of the root's first rank, to all ranks */

@@ -10,6 +10,7 @@
 #define GNTI_KERNELS_CUDA_H
 
 #include "kernels/backend.h"
+#include "kernels/choices.h"
 #include "kernels/cuda/cuda_launch.h"
 #include "kernels/quota.h"
 
@@ -31,7 +32,10 @@ struct gnt_device {
     cudaMemPool_t pool;
     cudaStream_t memory_stream; /* orders the pool's allocations */
     int32_t num_multiprocessors;
-    int64_t most_narrow_arcs; /* graphs of more have offsets of 64 bits: 2^31 - 1, less in tests */
+    char name[96];
+    int64_t
+        most_narrow_arcs; /* graphs of more have offsets of 64 bits, and go to cuSPARSE in blocks of rows of so many arcs:
+                                 2^31 - 1, less in tests */
     pthread_mutex_t lock;
     struct gnt_stream *streams; /* open ones; this and the next under the lock */
     struct cuda_graph *graphs;  /* of living plans */
@@ -181,23 +185,52 @@ gnt_status cuda_optimizer_step(gnt_stream *s, const gnt_optimizer_args *a);
 
 /* cuda_csr.c: the arrays of a graph on the device, shared by all plans over the same host arrays. */
 struct cuda_graph;
-struct cuda_sparse; /* descriptors and buffers of the library's product; cuda_sparse.c */
+struct cuda_sparse;    /* descriptors and buffers of the library's product; cuda_sparse.c */
+struct cuda_decisions; /* cuda_choose.c */
 struct gnt_spmm_plan {
     gnti_plan_head head;
     cuda_csr csr;
     struct cuda_graph *graph; /* holds offsets, columns, weights of csr */
     gnt_buffer *lists;        /* holds the rest of csr */
     struct cuda_sparse *sparse;
+    struct cuda_decisions *decisions; /* these two change behind a plan that is const */
 };
 /* Fills csr, graph and lists of a zeroed plan; waits for the copies. */
 gnt_status cuda_csr_create(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_plan *p);
 void cuda_csr_free(gnt_spmm_plan *p);
 
-/* cuda_sparse.c: whether the library does this product, and the product without its epilogue. */
-bool cuda_sparse_fits(const gnt_spmm_plan *p, const gnt_spmm_args *a);
-gnt_status cuda_sparse_run(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a);
-gnt_status cuda_sparse_create(struct cuda_sparse **out);
+/* cuda_row_blocks.c: blocks of rows whose arcs a 32-bit offset counts, with offsets of their own from their first arc on. */
+typedef struct cuda_row_block {
+    int64_t first_row, num_rows, first_arc, num_arcs;
+    const int32_t *offsets; /* (num_rows + 1), device */
+} cuda_row_block;
+typedef struct cuda_row_blocks {
+    cuda_row_block *list;
+    int64_t count, capacity; /* count 0: a row alone has more arcs, or the graph none */
+    gnt_buffer *offsets;     /* NULL: those of the graph serve */
+} cuda_row_blocks;
+/* Of a plan that has its csr; waits for the copies of a graph with 64-bit offsets. */
+gnt_status cuda_row_blocks_create(gnt_stream *s, const gnt_spmm_plan *p, cuda_row_blocks *out);
+void cuda_row_blocks_free(cuda_row_blocks *b);
+
+/* The ways to a product: our kernels, or an algorithm of cuSPARSE. */
+typedef enum cuda_way { CUDA_WAY_OWN, CUDA_WAY_ALG1, CUDA_WAY_ALG2, CUDA_WAY_ALG3, CUDA_NUM_WAYS } cuda_way;
+
+/* cuda_sparse.c: why the library does not do this product, NULL: it does; and the product without its epilogue. */
+const char *cuda_sparse_refuses(const gnt_spmm_plan *p, const gnt_spmm_args *a);
+bool cuda_sparse_in_blocks(const gnt_spmm_plan *p);  /* of more rows than one call counts arcs for */
+int64_t cuda_sparse_columns(const gnt_spmm_args *a); /* of one call: a block of members */
+gnt_status cuda_sparse_run(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a, cuda_way way);
+void cuda_sparse_drop(const gnt_spmm_plan *p, cuda_way way); /* frees what this way has made so far */
+gnt_status cuda_sparse_create(gnt_stream *s, gnt_spmm_plan *p);
 void cuda_sparse_free(struct cuda_sparse *sparse); /* NULL is fine */
+
+/* cuda_choose.c: which way serves, decided at the first product of a plan at a width. */
+gnt_status cuda_decisions_create(struct cuda_decisions **out);
+gnt_status cuda_choose_way(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a, cuda_way *out);
+void cuda_decisions_free(struct cuda_decisions *d); /* NULL is fine */
+/* cuda_spmm.c: the product by this way. */
+gnt_status cuda_spmm_by(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a, cuda_way way);
 
 /* cuda_gemm.c: what both products ask of an epilogue. */
 bool cuda_epilogue_is_none(const gnt_epilogue *e);

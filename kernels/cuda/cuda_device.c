@@ -95,6 +95,7 @@ gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device
 {
     gnt_status st = GNT_OK;
     gnt_device *dev = NULL;
+    struct cudaDeviceProp prop;
     int32_t count = 0;
 
     GNT_TRY(count_devices(&count));
@@ -112,6 +113,8 @@ gnt_status cuda_open(int32_t index, const gnti_device_config *config, gnt_device
     dev->most_narrow_arcs = INT32_MAX;
     GNT_TRY(cuda_enter(dev));
     GNT_TRY_CUDA(cudaDeviceGetAttribute(&dev->num_multiprocessors, cudaDevAttrMultiProcessorCount, index));
+    GNT_TRY_CUDA(cudaGetDeviceProperties(&prop, index));
+    snprintf(dev->name, sizeof dev->name, "%.*s", (int)sizeof dev->name - 1, prop.name);
     GNT_TRY(make_pool(dev));
     GNT_TRY_CUDA(cudaStreamCreateWithFlags(&dev->memory_stream, cudaStreamNonBlocking));
     *out = dev;

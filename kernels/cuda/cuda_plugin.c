@@ -58,6 +58,7 @@ static void get_facts(gnti_plugin_facts *out)
     find_problem(out);
 }
 
-const gnti_device_plugin gnti_cuda_plugin = {
-    .version = GNT_VERSION, .backend = &gnti_cuda_backend, .group = &gnti_nccl_table, .facts = get_facts
-};
+const gnti_device_plugin gnti_cuda_plugin = { .version = gnti_device_plugin_version,
+                                              .backend = &gnti_cuda_backend,
+                                              .group = &gnti_nccl_table,
+                                              .facts = get_facts };

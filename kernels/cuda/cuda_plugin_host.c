@@ -6,6 +6,7 @@
  */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "kernels/cuda/cuda_plugin.h"
 
 #include <stdarg.h>
@@ -50,6 +51,11 @@ gnt_status gnti_error_adopt(const gnti_error_record *record)
     return host->error_adopt(record);
 }
 
+void gnt_clear_error(void)
+{
+    host->error_clear();
+}
+
 void gnti_assert_failed(const char *condition, const char *file, int line, const char *function)
 {
     host->assert_failed(condition, file, line, function);
@@ -85,6 +91,34 @@ gnt_status gnti_array_grow(void **block, int64_t *capacity, int64_t need, size_t
 void gnti_free(void *block)
 {
     host->free(block);
+}
+
+void gnti_log(gnt_log_level level, const char *module, const char *format, ...)
+{
+    char text[GNTI_ERROR_TEXT_BYTES];
+    va_list args;
+
+    (void)level; /* whatever is worth a line here is a warning */
+    (void)module;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    host->warn(text);
+}
+
+gnt_status gnti_choices_find(gnti_choices *c, const char *key, gnti_choice *out)
+{
+    return host->choices_find(c, key, out);
+}
+
+bool gnti_choices_measures(const gnti_choices *c)
+{
+    return host->choices_measures(c);
+}
+
+gnt_status gnti_choices_set(gnti_choices *c, const char *key, bool anew, gnti_choice *choice)
+{
+    return host->choices_set(c, key, anew, choice);
 }
 
 double gnti_clock_seconds(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = epilogue(alpha A x + beta y): the library's product where it has one (cuda_sparse.c), else our kernels, which do self terms,
- * scales of sources, weights of arcs by member, largest terms, ranges and lists of rows.
+/* y = epilogue(alpha A x + beta y): the library's product or our kernels, as cuda_choose.c has it. Ours alone do self terms, scales of
+ * sources, weights of arcs by member, largest terms, ranges and lists of rows.
  */
 #include "base/alloc.h"
 #include "kernels/cuda/cuda.h"
@@ -16,8 +16,9 @@ gnt_status cuda_spmm_plan(gnt_stream *s, const gnt_spmm_plan_args *a, gnt_spmm_p
     GNT_TRY(gnti_calloc_bytes((void **)&p, sizeof *p));
     p->head.backend = s->head.backend;
     p->head.args = *a;
-    GNT_TRY(cuda_sparse_create(&p->sparse));
     GNT_TRY(cuda_csr_create(s, a, p));
+    GNT_TRY(cuda_sparse_create(s, p));
+    GNT_TRY(cuda_decisions_create(&p->decisions));
     *out = p;
     p = NULL; /* handed over */
 done:
@@ -28,17 +29,18 @@ done:
 
 void cuda_spmm_plan_free(gnt_spmm_plan *p)
 {
+    cuda_decisions_free(p->decisions);
     cuda_sparse_free(p->sparse);
     cuda_csr_free(p);
     gnti_free(p);
 }
 
-static gnt_status run_library(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a)
+static gnt_status run_library(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a, cuda_way way)
 {
     gnt_status st = GNT_OK;
     cuda_finish_args f;
 
-    GNT_TRY(cuda_sparse_run(s, p, a));
+    GNT_TRY(cuda_sparse_run(s, p, a, way));
     if (cuda_epilogue_is_none(&a->epilogue))
         return GNT_OK;
     memset(&f, 0, sizeof f);
@@ -79,7 +81,18 @@ done:
     return st;
 }
 
+gnt_status cuda_spmm_by(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a, cuda_way way)
+{
+    return way == CUDA_WAY_OWN ? run_own(s, p, a) : run_library(s, p, a, way);
+}
+
 gnt_status cuda_spmm(gnt_stream *s, const gnt_spmm_plan *p, const gnt_spmm_args *a)
 {
-    return cuda_sparse_fits(p, a) ? run_library(s, p, a) : run_own(s, p, a);
+    gnt_status st = GNT_OK;
+    cuda_way way;
+
+    GNT_TRY(cuda_choose_way(s, p, a, &way));
+    GNT_TRY(cuda_spmm_by(s, p, a, way));
+done:
+    return st;
 }

@@ -86,6 +86,7 @@ gnt_status cuda_sparse_error_of(cusparseStatus_t e, const char *call, const char
     const gnt_status code = e == CUSPARSE_STATUS_ALLOC_FAILED || e == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES
                                 ? GNT_ERR_DEVICE_NOMEM
                             : e == CUSPARSE_STATUS_EXECUTION_FAILED ? GNT_ERR_DEVICE_LOST
+                            : e == CUSPARSE_STATUS_NOT_SUPPORTED    ? GNT_ERR_UNSUPPORTED
                                                                     : GNT_ERR_INTERNAL;
 
     return name_device(gnti_error_set(code, file, line, function, "%s (%s, code %d) from %.80s",

@@ -48,6 +48,40 @@ GNNTRAIN_PLUGIN_DIR=junk run 0 "${gcn[@]}" --run processor
 err_has "devices of 'cuda' are not used" "junk/libgnntrain-cuda.so"
 [ "$(grep -c "are not used" err)" -eq 1 ] || fail "told more than once"
 
+# one of an older build of this release is refused, and nothing of it is looked at but its version
+GNNTRAIN_PLUGIN_DIR=$GNT_BINARY_DIR/lib/stale run 0 devices --json
+json 'not x["plugins"][0]["usable"] and "(interfaces 0000000000000000)" in x["plugins"][0]["problem"]'
+GNNTRAIN_PLUGIN_DIR=$GNT_BINARY_DIR/lib/stale run 2 "${gcn[@]}" --devices cuda:0 --run stale
+err_has "lib/stale/libgnntrain-cuda.so" "was built for version" "(interfaces 0000000000000000)" "build it again"
+
+# which way sparse products go is measured once and kept: with the user, with the run, and told; sparse features have weights
+awk 'BEGIN { for (i = 0; i < 300; i++) { line = i % 3
+    for (j = 1 + i % 4; j <= 40; j += 1 + (i * 7 + j) % 9) line = line " " j ":" (1 + (i * j) % 13) / 8
+    print line } }' >wide.svm
+awk 'BEGIN { for (i = 0; i < 300; i++) print i, (i * 17 + 5) % 300; }' >wide.txt
+run 0 import wide.txt --num-nodes 300 --features wide.svm -q -o wide.h5
+run 0 split wide.h5 --kind stratified --seed 1 -q -o wide.h5
+export XDG_CACHE_HOME=$PWD/cache
+HOSTCUDA_SECONDS=rows_kernel=1e-5,cusparseSpMM_csr_alg3=1e-7 run 0 train wide.h5 --model 'linear:32, linear' --epochs 4 --checkpoint-every 2 -q --devices cuda:0 --run kept
+grep -q csr_alg3 cache/gnntrain/choices.json || fail "no choice is kept"
+HOSTCUDA_SECONDS=rows_kernel=1e-9 run 0 explain wide.h5 --model 'linear:32, linear' --devices cuda:0
+out_has "choice spmm:" "csr_alg3 (stored: own 10 us, csr_alg3 0.1 us)"
+run 0 explain a.h5 --model 'gcn:8, linear' --devices cuda:0
+out_has "own (rule: cuSPARSE does not take it: no weights)"
+run 0 devices --json
+json 'x["choices"] and all(c["key"].startswith("spmm:") and c["choice"] == "csr_alg3" for c in x["choices"])'
+n=0
+for text in '' '{"format": "gnntrain-choices"' '[]'; do
+    echo "$text" >cache/gnntrain/choices.json
+    HOSTCUDA_SECONDS=rows_kernel=1e-9 run 0 train wide.h5 --model 'linear:32, linear' --epochs 4 --checkpoint-every 2 -q --devices cuda:0 --run "damaged$((n += 1))"
+    err_has "choices.json' are not read and are measured anew"
+    grep -q '"own"' cache/gnntrain/choices.json || fail "a damaged file was not written anew"
+done
+# a run that goes on takes what it had, whatever the file says since
+HOSTCUDA_SECONDS=rows_kernel=1e-9 run 0 train wide.h5 --model 'linear:32, linear' --epochs 8 --checkpoint-every 2 -q --devices cuda:0 --run kept
+HOSTCUDA_SECONDS=rows_kernel=1e-5,cusparseSpMM_csr_alg3=1e-7 XDG_CACHE_HOME=$PWD/other run 0 train wide.h5 --model 'linear:32, linear' --epochs 8 --checkpoint-every 2 -q --devices cuda:0 --run whole
+cmp <(grep -o '"train_loss": [^,]*' kept/metrics.jsonl) <(grep -o '"train_loss": [^,]*' whole/metrics.jsonl) || fail "a resumed run chose otherwise"
+
 # a version asks for nothing, neither do verbs that compute nothing
 if command -v strace >/dev/null; then
     for verb in --version 'info a.h5'; do

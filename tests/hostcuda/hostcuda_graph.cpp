@@ -28,6 +28,14 @@ struct graph_run {
     bool started = false;
 };
 
+double graph_seconds(const graph_run &run)
+{
+    double sum = 0;
+    for (const graph_node &n : run.graph->nodes)
+        sum += seconds_of(n.w);
+    return sum;
+}
+
 /* Captures that the thread began, whose mode forbids it unsafe calls. */
 static thread_local std::vector<std::weak_ptr<capture>> begun;
 static std::atomic<uint64_t> next_capture{ 0 };

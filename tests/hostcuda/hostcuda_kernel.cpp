@@ -212,7 +212,10 @@ cudaError_t launch(const cudaLaunchConfig_t *config, const char *text, const voi
     k.grid = { config->gridDim.x, config->gridDim.y, config->gridDim.z };
     k.block = { config->blockDim.x, config->blockDim.y, config->blockDim.z };
     k.thread = std::move(thread);
-    return enqueue(config->stream, { keep_name(name), [k] { return run_grid(k); }, true });
+    const double threads = (double)config->gridDim.x * config->gridDim.y * config->gridDim.z *
+                           ((double)config->blockDim.x * config->blockDim.y * config->blockDim.z);
+    return enqueue(config->stream,
+                   { keep_name(name), [k] { return run_grid(k); }, true, 2e-6 + 1e-10 * threads });
 }
 
 } // namespace hostcuda

@@ -144,8 +144,14 @@ static bool run_head(device_state &d, CUstream_st *s)
     progress++;
     if (!finished)
         return true;
+    if (head.kind == item_kind::work)
+        s->clock += seconds_of(head.w);
+    else if (head.kind == item_kind::graph)
+        s->clock += graph_seconds(*head.graph);
+    else if (head.kind == item_kind::wait)
+        s->clock = std::max(s->clock, head.when->seconds);
     if (head.kind == item_kind::record) {
-        head.when->seconds = seconds_now();
+        head.when->seconds = s->clock;
         head.when->done = true;
     }
     s->queue.pop_front();

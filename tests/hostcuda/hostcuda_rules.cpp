@@ -76,6 +76,28 @@ static void parse_failure(const char *text, settings *out)
         broken("HOSTCUDA_FAIL='%s' is none of alloc:N, lost:DEVICE:N, nccl:RANK:N, init:RANK", text);
 }
 
+static void parse_seconds(const char *text, settings *out)
+{
+    char name[64];
+    double seconds = 0;
+    int used = 0;
+    for (; *text != '\0'; text += used + (text[used] == ',')) {
+        used = 0;
+        if (sscanf(text, "%63[^=,]=%lf%n", name, &seconds, &used) != 2 || used == 0)
+            broken("HOSTCUDA_SECONDS='%s' is not a list such as rows_kernel=1e-5,cusparseSpMM_csr_alg3=2e-5",
+                   text);
+        out->seconds.emplace_back(name, seconds);
+    }
+}
+
+double seconds_of(const work &w)
+{
+    for (const auto &s : config().seconds)
+        if (strncmp(w.name, s.first.c_str(), s.first.size()) == 0)
+            return s.second;
+    return w.seconds;
+}
+
 static settings read_settings()
 {
     settings s;
@@ -89,6 +111,9 @@ static settings read_settings()
     text = getenv("HOSTCUDA_FAIL");
     if (text != nullptr)
         parse_failure(text, &s);
+    text = getenv("HOSTCUDA_SECONDS");
+    if (text != nullptr)
+        parse_seconds(text, &s);
     text = getenv("HOSTCUDA_DEVICES");
     if (text == nullptr)
         text = "256M";

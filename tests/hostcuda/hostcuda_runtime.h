@@ -31,6 +31,7 @@ struct settings {
     int64_t fail_collective = 0;
     int fail_init = -1;
     bool quiet = false;
+    std::vector<std::pair<std::string, double>> seconds; /* name, or its beginning */
 };
 const settings &config(); /* read at the first call, and after each reset */
 bool allocation_fails();  /* counts one; true for the one that must fail */
@@ -43,7 +44,8 @@ extern counters counts;
 uint64_t generation();             /* changes with each reset */
 cudaError_t answer(cudaError_t e); /* the thread's last error, unless e is success; answers e */
 double seconds_now();
-uint64_t mix(uint64_t x); /* a number that looks random, of x alone */
+double seconds_of(const work &w); /* by the model, or as the settings say */
+uint64_t mix(uint64_t x);         /* a number that looks random, of x alone */
 
 /* ---- hostcuda_devices.cpp ---- */
 struct device_state {
@@ -103,7 +105,7 @@ std::string describe_here(); /* "kernel 'x', block (0,0,0), thread (3,0,0)" */
 /* One record of an event: done when the stream came there. */
 struct moment {
     std::atomic<bool> done{ false };
-    double seconds = 0;
+    double seconds = 0; /* of the stream's clock */
     CUstream_st *stream = nullptr;
 };
 struct graph_node {
@@ -148,6 +150,7 @@ cudaError_t refuse_captured_stream(CUstream_st *s);
 cudaError_t refuse_capturing_thread();
 /* A ready node was run (done, lost), or none could (again). */
 result graph_step(graph_run &run, bool *out_finished);
+double graph_seconds(const graph_run &run);
 void reset_graphs();
 
 } // namespace hostcuda
@@ -159,6 +162,7 @@ struct CUstream_st {
     uint64_t number = 0;
     std::deque<hostcuda::item> queue;
     std::atomic<uint64_t> queued{ 0 }, finished{ 0 };
+    double clock = 0; /* what its work so far took, by the model; under the device's lock */
     std::shared_ptr<hostcuda::capture> capturing;
     std::vector<int> tail; /* the nodes after which the next captured one comes */
 };

@@ -84,7 +84,7 @@ static void test_resize_changes_kinds(void **state)
 }
 
 #ifndef GNT_CASE_ON_DEVICE /* the stand-in counts */
-/* Exchanges and sums of a group are in the capture: from the second step on, each device's step is one launch. */
+/* Exchanges and sums of a group are in the capture, whatever the wire: from the second step on, each device's step is one launch. */
 static void test_steps_of_a_group_are_captured(void **state)
 {
     train_case c;
@@ -92,24 +92,27 @@ static void test_steps_of_a_group_are_captured(void **state)
     hostcuda_counts counts;
 
     (void)state;
-    cuda_case_reset("16M,16M", 2, NULL);
-    make_case(&c, 0, "device=cpu;threads=1");
-    whole_run(&c, "2", CHUNKS, NULL, &plain);
-    whole_run(&c, "cuda:0-1", CHUNKS, NULL, &grouped);
-    whole_run_assert_near(&plain, &grouped);
-    hostcuda_get_counts(&counts);
-    assert_true(counts.graph_launches >= 2 * (WHOLE_RUN_EPOCHS - 1));
-    gnti_free(plain.weights);
-    gnti_free(grouped.weights);
-    train_case_free(&c);
+    for (int wire = GNTI_WIRE_F32; wire <= GNTI_WIRE_BF16; wire++) {
+        cuda_case_reset("16M,16M", 2, NULL);
+        make_case(&c, 0, "device=cpu;threads=1");
+        c.config.wire = wire;
+        whole_run(&c, "2", CHUNKS, NULL, &plain);
+        whole_run(&c, "cuda:0-1", CHUNKS, NULL, &grouped);
+        whole_run_assert_near(&plain, &grouped);
+        hostcuda_get_counts(&counts);
+        assert_true(counts.graph_launches >= 2 * (WHOLE_RUN_EPOCHS - 1));
+        gnti_free(plain.weights);
+        gnti_free(grouped.weights);
+        train_case_free(&c);
+    }
 }
 #endif
 
-static void test_rows_through_the_host(void **state)
+/* Halo rows of either wire, bit for bit what processors get; by the group they are rounded where they are packed. */
+static void run_halo_rounds(bool grouped)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 24; seed++) {
-        gnt_device_halo_case c = { "cuda", false, seed };
+        gnt_device_halo_case c = { "cuda", false, seed, grouped };
 
         cuda_case_reset("16M,16M,16M,16M,16M,16M,16M,16M", 1 + (int)seed, NULL);
         if (1 + (int)(seed % 8) > cuda_case_num_devices())
@@ -118,15 +121,26 @@ static void test_rows_through_the_host(void **state)
     }
 }
 
+static void test_rows_through_the_host(void **state)
+{
+    (void)state;
+    run_halo_rounds(false);
+}
+
+static void test_rows_by_the_group(void **state)
+{
+    (void)state;
+    run_halo_rounds(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_through_the_host),
+        cmocka_unit_test(test_rows_through_the_host),         cmocka_unit_test(test_rows_by_the_group),
 #ifndef GNT_CASE_ON_DEVICE
         cmocka_unit_test(test_steps_of_a_group_are_captured),
 #endif
-        cmocka_unit_test(test_ranks_equal_one_processor),
-        cmocka_unit_test(test_resize_changes_kinds),
+        cmocka_unit_test(test_ranks_equal_one_processor),     cmocka_unit_test(test_resize_changes_kinds),
     };
 
     return cuda_case_run(tests);

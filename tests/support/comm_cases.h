@@ -21,6 +21,7 @@ typedef struct gnt_device_halo_case {
     const char *backend;
     bool one_device;
     uint64_t seed;
+    bool grouped; /* all ranks are a group of devices (dist/group.h) */
 } gnt_device_halo_case;
 gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user);
 gnt_status gnt_case_halo_swap(gnti_comm *comm, void *user); /* gnti_wire; 2 ranks */

@@ -181,7 +181,8 @@ done:
 
 /* One round over rows in a device's memory. */
 static gnt_status device_round(gnti_comm *comm, const world *w, gnti_device_halo *h, gnt_stream *s,
-                               const gnt_mat_view *view, const gnti_halo_rows *rows, int round)
+                               gnti_group *group, const gnt_mat_view *view, const gnti_halo_rows *rows,
+                               int round)
 {
     gnt_status st = GNT_OK;
     const size_t bytes = (size_t)(rows->num_blocks * rows->block_stride) * sizeof(float);
@@ -194,7 +195,10 @@ static gnt_status device_round(gnti_comm *comm, const world *w, gnti_device_halo
         GNT_TRY(gnti_device_halo_poll(h, &finished));
     GNT_TRY(gnti_device_halo_finish(h));
     GNT_TRY(gnti_download(s, rows->data, view->buf, 0, bytes));
-    GNT_TRY(gnti_stream_finish(s));
+    if (group != NULL)
+        GNT_TRY(gnti_group_wait(group, s, "a round"));
+    else
+        GNT_TRY(gnti_stream_finish(s));
     GNT_RANK_CHECK(arrived(w, comm->rank, rows, round));
 done:
     return st;
@@ -211,6 +215,9 @@ gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user)
     gnt_stream *s = NULL;
     gnt_mat_view view = { 0 };
     gnti_device_halo *h = NULL;
+    gnti_group *group = NULL;
+    gnt_stream *talk = NULL;
+    static const int32_t all[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
     gnti_halo_counters counters;
     float *data = NULL;
 
@@ -231,19 +238,29 @@ gnt_status gnt_case_device_halo_rounds(gnti_comm *comm, void *user)
                            .member_stride = rows.floats,
                            .block_stride = rows.block_stride };
     GNT_TRY(gnti_buffer_alloc(dev, (size_t)(rows.num_blocks * rows.block_stride) * sizeof(float), &view.buf));
+    if (c->grouped) {
+        GNT_TRY(gnti_stream_open(dev, 1, &talk));
+        GNT_TRY(gnti_group_create(comm, dev, &group));
+    }
     GNT_TRY(gnti_device_halo_create(&(gnti_device_halo_config){ .comm = comm,
                                                                 .plan = &a.plan,
                                                                 .wire = w->wire,
                                                                 .max_floats = rows.num_blocks * rows.floats,
-                                                                .stream = s },
+                                                                .stream = s,
+                                                                .group = group,
+                                                                .group_rank = c->grouped ? all : NULL,
+                                                                .talk = talk },
                                     &h));
+    GNT_RANK_CHECK(gnti_device_halo_is_queued(h) == c->grouped);
     for (int round = 0; round < 3; round++)
-        GNT_TRY(device_round(comm, w, h, s, &view, &rows, round));
+        GNT_TRY(device_round(comm, w, h, s, group, &view, &rows, round));
     gnti_device_halo_get_counters(h, &counters);
     GNT_TRY(check_counters(comm, w, counters, &a, 3));
 done:
     gnti_device_halo_free(&h);
+    gnti_group_free(&group);
     gnti_buffer_free(&view.buf);
+    gnti_stream_close(&talk);
     gnti_stream_close(&s);
     gnti_device_close(&dev);
     gnti_free(data);

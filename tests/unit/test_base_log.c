@@ -153,10 +153,10 @@ static void plugins_tell_why_not(void **state)
     assert_true(fn != NULL);
     gnt_assert_status(gnti_plugin_function(p, "gnt_plugin_init", &fn), GNT_ERR_FORMAT);
     gnt_assert_error_has("libm.so.6", "gnt_plugin_init");
-    gnt_assert_ok(gnti_plugin_check_version(p, GNT_VERSION));
-    gnt_assert_status(gnti_plugin_check_version(p, "0.0.1"), GNT_ERR_UNSUPPORTED);
+    gnt_assert_ok(gnti_plugin_check_version(p, "1 (a)", "1 (a)"));
+    gnt_assert_status(gnti_plugin_check_version(p, "0.0.1", GNT_VERSION), GNT_ERR_UNSUPPORTED);
     gnt_assert_error_has("0.0.1", GNT_VERSION);
-    gnt_assert_status(gnti_plugin_check_version(p, NULL), GNT_ERR_UNSUPPORTED);
+    gnt_assert_status(gnti_plugin_check_version(p, NULL, GNT_VERSION), GNT_ERR_UNSUPPORTED);
     gnti_plugin_close(&p);
     gnti_plugin_close(&p);
     GNT_BRUTAL(gnti_plugin_open("libm.so.6", &p));
