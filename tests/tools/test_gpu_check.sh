@@ -25,10 +25,10 @@ check 2 no-such-part
 says 'PART'
 if [ ! -e /dev/nvidia0 ]; then
     check 0
-    for part in facts tests sanitizer train spmm large-arxiv large-reddit large-products large-rmat22 multi; do
+    for part in facts tests sanitizer train spmm graphs large-arxiv large-reddit large-products large-rmat22 multi; do
         says "^== $part\$"
     done
-    [ "$(grep -c '^skipped: no GPU' "$work/out")" -eq 10 ] || fail "10 parts are skipped without a GPU"
+    [ "$(grep -c '^skipped: no GPU' "$work/out")" -eq 11 ] || fail "11 parts are skipped without a GPU"
 fi
 
 # a pack looks for CUDA's libraries, in Python's packages too, and names what is nowhere
@@ -45,6 +45,13 @@ says '^skipped: no GPU'
 export GNNTRAIN_PLUGIN_DIR=$GNT_BINARY_DIR/lib/hostcuda HOSTCUDA_DEVICES=96M,96M
 [ -e "$GNNTRAIN_PLUGIN_DIR/libgnntrain-cuda.so" ] || { echo "SKIPPED: no CUDA plug-in on the stand-in was built"; exit 77; }
 check 0 facts train large-arxiv multi
+mkdir "$work/many" # cores: graphs are made side by side, or each with its part
+for cores in 16 2; do
+    printf '#!/bin/sh\necho %s\n' "$cores" >"$work/many/nproc"
+    chmod +x "$work/many/nproc"
+    PATH=$work/many:$PATH check 0 graphs
+    says "$([ "$cores" = 16 ] && echo '^products: 0 MB' || echo '^skipped: 2 cores')"
+done
 says 'hostcuda 0'
 says 'cora-gat-gpu, cora-gat-cpu: 5 losses'
 says 'gcn: captured epoch'
