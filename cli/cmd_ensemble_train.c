@@ -18,7 +18,7 @@ static const char *level_of(const gntx_ensemble_options *o)
 typedef struct shown {
     double at;
     int32_t ended;
-    bool on_terminal, line_open;
+    bool on_terminal, line_open, last;
 } shown;
 
 /* On a terminal one line that is written over, in a log a line when members have ended, at most each ten seconds. */
@@ -29,6 +29,9 @@ static void show(const gntx_ensemble_progress *p, void *user)
     const bool last = p->num_ended + p->num_failed == p->num_members;
     char spent[CLI_FORMAT_BYTES], left[CLI_FORMAT_BYTES] = "-", failed[48] = "";
 
+    if (last && s->last)
+        return;
+    s->last = last;
     if (!last && now - s->at < (s->on_terminal ? 0.1 : p->num_ended != s->ended ? 10.0 : 60.0))
         return;
     if (isfinite(p->seconds_left))
@@ -69,8 +72,13 @@ static gnt_status run(cli_call *call)
                 cli_stop_reason() != NULL ? ": " : "", gnt_last_error());
     cli_stop_end();
     GNT_TRY(st);
-    if (summary != NULL) /* the root's */
-        GNT_TRY(cli_print_ensemble(summary, call->common.json));
+    if (summary == NULL) /* the root has it */
+        goto done;
+    GNT_TRY(cli_print_ensemble(summary, call->common.json));
+    if (gntx_json_to_text(gntx_json_find(summary, "run")) != NULL)
+        cli_say("page: %s/report.html\nnext: gnntrain predict %s -o predictions.csv",
+                gntx_json_to_text(gntx_json_find(summary, "run")),
+                gntx_json_to_text(gntx_json_find(summary, "run")));
 done:
     gntx_json_free(&summary);
     gnt_context_free(&ctx);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_NAME = 32, NUM_SCORES = 5 };
+enum { MAX_NAME = 32, NUM_SCORES = 5, MOST_FAILED = 4 };
 static const char *const keys[NUM_SCORES] = { "valid_metric", "test_metric", "nll", "brier", "ece" };
 
 static double number_of(const gntx_json *o, const char *key)
@@ -70,15 +70,15 @@ static void print_scores(const gntx_json *report)
     const gntx_json *ensemble = gntx_json_find(report, "ensemble");
     const int width = name_width(members);
 
-    printf("%-*s %8s %8s %8s %8s %8s %8s   %s\n", width, "", "weight", "valid", "test", "nll", "brier", "ece",
-           text_of(report, "metric"));
+    printf("%-*s %8s %8s %8s %8s %8s %8s\n", width, "", "weight", "valid", "test", "nll", "brier", "ece");
     for (int64_t i = 0; i < gntx_json_length(members); i++) {
         const gntx_json *m = gntx_json_at(members, i);
 
         print_row(text_of(m, "name"), width, number_of(m, "weight"), m);
     }
     print_row("mean of members", width, (double)NAN, gntx_json_find(report, "member_mean"));
-    print_row("deviation", width, (double)NAN, gntx_json_find(report, "member_std"));
+    if (gntx_json_length(members) > 1)
+        print_row("deviation", width, (double)NAN, gntx_json_find(report, "member_std"));
     if (gntx_json_find(report, "best_member") != NULL)
         print_row("best on validation", width, (double)NAN, gntx_json_find(report, "best_member"));
     if (gntx_json_find(ensemble, "bins") != NULL)
@@ -118,26 +118,48 @@ static void print_training(const gntx_json *report)
            100.0 * number_of(m, "utilisation"));
 }
 
+/* Members that are missing are never passed over; a few with why. */
+static void warn_of_failed(const gntx_json *report)
+{
+    const gntx_json *failed = gntx_json_find(report, "failed");
+    const int64_t num = gntx_json_length(failed);
+
+    for (int64_t i = 0; i < num && i < MOST_FAILED; i++) {
+        const gntx_json *m = gntx_json_at(failed, i);
+
+        cli_warn("member '%s' failed and is not in the ensemble: %s", text_of(m, "name"),
+                 text_of(m, "message"));
+    }
+    if (num > MOST_FAILED)
+        cli_warn("%lld more members failed: summary.json of the run lists them",
+                 (long long)(num - MOST_FAILED));
+}
+
 gnt_status cli_print_ensemble(const gntx_json *report, bool json)
 {
     const gntx_json *combine = gntx_json_find(report, "combine"),
                     *skipped = gntx_json_find(report, "skipped");
     const double temperature = number_of(gntx_json_find(report, "ensemble"), "temperature");
     const char *remark = text_of(combine, "remark");
+    gnt_status st = GNT_OK;
 
     if (json)
         return cli_print_facts(report);
     print_scores(report);
-    printf("\ncombination  %s", text_of(combine, "how"));
+    printf("\nvalid, test  %s on nodes of split %s\n", text_of(report, "metric"), text_of(combine, "split"));
+    printf("combination  %s", text_of(combine, "how"));
     if (strcmp(text_of(combine, "how"), text_of(combine, "applied")) != 0)
         printf(" (applied: %s)", text_of(combine, "applied"));
-    printf(", temperature %.4g, split %s\n", temperature, text_of(combine, "split"));
+    printf(", temperature %.4g\n", temperature);
     print_diversity(report);
     print_training(report);
+    GNT_TRY(cli_flush());
+    warn_of_failed(report);
     for (int64_t i = 0; i < gntx_json_length(skipped); i++)
         cli_warn("member '%s' has left no predictions: it is not in the ensemble",
                  gntx_json_to_text(gntx_json_at(skipped, i)));
     if (remark[0] != '\0')
         cli_say("note: %s", remark);
-    return cli_flush();
+done:
+    return st;
 }

@@ -61,14 +61,16 @@ static gnt_status note_failure(gnti_live *run, const gnti_live_task *t, int32_t 
 {
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
-    char place[PLACE_BYTES];
+    char place[PLACE_BYTES], kept[80] = "";
 
     member->status = status;
     if (text != member->failure)
         snprintf(member->failure, sizeof member->failure, "%s", text);
     GNT_TRY(note_member(run, "failed", m, member->failure, member->epoch));
-    GNT_TRY(gnti_live_note(run, "member %s failed after epoch %lld%s: %s", run->spec->members[m].name,
-                           (long long)member->epoch, place_of(t, place), member->failure));
+    if (member->epoch > 0)
+        snprintf(kept, sizeof kept, ", its checkpoint of epoch %lld is sound", (long long)member->epoch);
+    GNT_TRY(gnti_live_note(run, "member %s failed%s%s: %s", run->spec->members[m].name, place_of(t, place),
+                           kept, member->failure));
 done:
     return st;
 }

@@ -95,6 +95,33 @@ static void write_notes(gnti_page *page, const gnti_json *list, const char *form
     }
 }
 
+/* One sentence, however many have failed. */
+static void write_failed(gnti_page *page, const gnti_json *run)
+{
+    const gnti_json *members = gnti_json_find(run, "members");
+    int64_t failed = 0;
+    char line[512], names[360] = "";
+    size_t used = 0;
+
+    for (int64_t i = 0; i < gnti_json_length(members); i++) {
+        const gnti_json *m = gnti_json_at(members, i);
+
+        if (!gnti_report_has_failed(m))
+            continue;
+        if (used < sizeof names - 80)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", failed > 0 ? ", " : "",
+                                     gnti_report_text(m, "name"));
+        else if (names[used - 1] != '.')
+            used += (size_t)snprintf(names + used, sizeof names - used, ", ...");
+        failed++;
+    }
+    snprintf(line, sizeof line,
+             "%lld of %lld members failed and are not in the ensemble: %s. The table of members says why.",
+             (long long)failed, (long long)gnti_json_length(members), names);
+    if (failed > 0)
+        gnti_page_note(page, line);
+}
+
 static void write_head(gnti_page *page, const gnti_json *report)
 {
     const gnti_json *combine = gnti_json_find(report, "combine"), *run = gnti_json_find(report, "run");
@@ -118,7 +145,7 @@ static void write_head(gnti_page *page, const gnti_json *report)
         gnti_page_note(page, remark);
     write_notes(page, gnti_json_find(report, "skipped"),
                 "Member '%.200s' has left no predictions: it is not in the ensemble.");
-    write_notes(page, gnti_json_find(run, "notes"), "%.1000s");
+    write_failed(page, run);
 }
 
 /* ---- sections ---- */
@@ -267,6 +294,7 @@ gnt_status gnti_report_page(const gnti_json *report, const char *folder, char **
     GNT_TRY(write_training(&page, report));
     GNT_TRY(gnti_report_table_members(&page, report));
     GNT_TRY(write_curves(&page, report, folder));
+    GNT_TRY(gnti_report_table_events(&page, report));
     GNT_TRY(gnti_page_finish(&page, out));
 done:
     gnti_page_free(&page);

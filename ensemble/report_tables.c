@@ -13,6 +13,8 @@
 enum { CELL_BYTES = 512, MAX_ROWS = 10000 };
 
 /* Texts of cells, written one after the other. */
+enum { MOST_EVENTS = 200 };
+
 typedef struct cells {
     char (*text)[CELL_BYTES]; /* (capacity) */
     const char **cell;        /* (capacity) */
@@ -258,5 +260,44 @@ gnt_status gnti_report_table_members(gnti_page *page, const gnti_json *report)
     GNT_TRY(write_table(page, &c, num));
 done:
     free_cells(&c);
+    return st;
+}
+
+bool gnti_report_has_failed(const gnti_json *trained)
+{
+    static const char *const fine[] = { "ended", "stopped early", "pending", "" };
+    const char *outcome = gnti_report_text(trained, "outcome");
+
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++)
+        if (strcmp(outcome, fine[i]) == 0)
+            return false;
+    return true;
+}
+
+/* ---- events ---- */
+
+gnt_status gnti_report_table_events(gnti_page *page, const gnti_json *report)
+{
+    gnt_status st = GNT_OK;
+    static const char *const names[] = { "what happened" };
+    const gnti_json *notes = gnti_json_find(gnti_json_find(report, "run"), "notes");
+    const int64_t all = gnti_json_length(notes), num = all < MOST_EVENTS ? all : MOST_EVENTS;
+    const char **cell = NULL;
+    char more[80];
+
+    if (num == 0)
+        goto done;
+    GNT_TRY(gnti_alloc_array(&cell, num));
+    for (int64_t i = 0; i < num; i++) {
+        cell[i] = gnti_json_to_text(gnti_json_at(notes, i));
+        cell[i] = cell[i] != NULL ? cell[i] : "";
+    }
+    gnti_page_heading(page, "Events");
+    gnti_page_table(page, names, cell, (int32_t)num, 1);
+    snprintf(more, sizeof more, "%lld more are in log.txt of the run.", (long long)(all - num));
+    if (all > num)
+        gnti_page_paragraph(page, more);
+done:
+    gnti_free(cell);
     return st;
 }

@@ -130,6 +130,8 @@ gnt_status gnti_ensemble_run(gnt_context *ctx, const gnti_spec *spec, const gnt_
         GNT_TRY(train(&run));
     GNT_TRY(gnti_live_finish(&run, out_summary));
 done:
+    if (st == GNT_OK && *out_summary != NULL)
+        st = gnti_json_set_text(*out_summary, "run", config->run);
     if (run.all != NULL)
         (void)gnti_context_swap_processes(ctx, run.all);
     if (st != GNT_OK && st != GNT_STOPPED && run.folder != NULL) {

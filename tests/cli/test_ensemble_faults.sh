@@ -88,3 +88,19 @@ echo 'count: 3' >>diverge.yaml
 run 6 ensemble train diverge.yaml graph.h5 --run d
 err_has "member m02 (seed"
 err_lacks "member 2 (seed"
+
+# members that fail beside others: told at the end, once on the page, with what happened below
+cat >partly.yaml <<'YAML'
+model: "gcn:8, gcn"
+train: { epochs: 5, optimizer: adamw }
+retries: 0
+count: 6
+vary:
+  - { key: weight-decay, values: ["0.01", "1e30"] }
+YAML
+run 0 ensemble train partly.yaml graph.h5 --run partly
+err_has "member 'm06' failed and is not in the ensemble: epoch" "2 more members failed" "next: gnntrain predict partly" \
+    "6 of 12 members ended, 6 failed, 0 train, 30/30 epochs"
+[ "$(grep -c 'failed and are not in the ensemble' partly/report.html)" -eq 1 ] || fail "the page does not say once who failed"
+grep -F "<h2>Events" partly/report.html >/dev/null || fail "the page does not say what happened"
+[ "$(grep -c ', 0 train,' err)" -eq 1 ] || fail "the last line of progress stands there twice"
