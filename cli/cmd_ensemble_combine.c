@@ -45,12 +45,13 @@ const cli_verb cmd_ensemble_combine = {
     .name = "ensemble combine",
     .summary = "make one predictor of saved predictions, weighed and calibrated on validation rows",
     .arguments = "DATA RUN_OR_FILE... [-o FILE]",
-    .details = "Each RUN is the folder of an ensemble or of a single run; each FILE holds probabilities as "
-               "gnntrain predict "
-               "--what probabilities writes them (npy, h5, csv), or another tool: rows are joined by id. The "
-               "result is never "
-               "worse on validation than the best member: where it would be, it moves towards greedy selection "
-               "until it is not.",
+    .details =
+        "Each RUN is the folder of an ensemble or of a single run; each FILE holds probabilities as "
+        "gnntrain predict "
+        "--what probabilities writes them (npy, h5, csv), or another tool: rows are joined by id. The "
+        "result is never "
+        "worse on validation than the best member: where it would be, it moves towards greedy selection "
+        "until it is not.",
     .examples = { "gnntrain ensemble combine cora.h5 cora-ensemble --how greedy -o combined.csv",
                   "gnntrain ensemble combine cora.h5 gcn.csv gat.npy sage-run --report combined.html" },
     .min_arguments = 2,

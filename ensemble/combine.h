@@ -57,13 +57,13 @@ typedef struct gnti_combine_config {
 } gnti_combine_config;
 
 typedef struct gnti_combined {
-    double *weight;                         /* (num) of members, sum 1; 0: not used, `why` says why */
-    char **why;                             /* (num) a sentence, NULL where the weight is not 0 */
-    gnti_combine how;                       /* what makes the result of the weights: MEAN when fell_back */
-    double temperature;                     /* 1: none */
-    bool fell_back;                         /* moved towards greedy selection, at worst the best member alone */
-    int32_t best_member;                    /* on validation */
-    gnti_metric metric;                     /* resolved */
+    double *weight;      /* (num) of members, sum 1; 0: not used, `why` says why */
+    char **why;          /* (num) a sentence, NULL where the weight is not 0 */
+    gnti_combine how;    /* what makes the result of the weights: MEAN when fell_back */
+    double temperature;  /* 1: none */
+    bool fell_back;      /* moved towards greedy selection, at worst the best member alone */
+    int32_t best_member; /* on validation */
+    gnti_metric metric;  /* resolved */
     double valid_metric, best_valid_metric; /* of the combination before a fallback; of the best member */
     char *
         remark; /* sentences about the temperature, small validation sets, the fallback; "": nothing to say */

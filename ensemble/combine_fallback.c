@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never worse on validation than the best member: with w the weights of the combination and g those of greedy selection, whose first
- * round is the best member and whose other rounds are not worse,
+/* Never worse on validation than the best member: with w the weights of the combination and g_s those of greedy selection from the s best
+ * members,
  *
- *     (1 - t) w + t g        of the members' probabilities, with the least t = 0, 1/50, ..., 1 that is not worse
+ *     (1 - t) w + t g_s        of the members' probabilities, with the least t = 0, 1/50, ..., 1 that is not worse
  *
- * is the result. The best of many members is the best on these rows by luck to a good part, so what is averaged should stay as wide as
- * the rows allow: on rows of no part of a split this beats both the best member and the mean of the best few (docs/ensembles.md).
+ * is looked for, and over s = 1, ..., 8 the one that is widest (the least sum of squared weights) is the result. From s = 1 there is always
+ * one: the first round is the best member, the others are not worse. The best of many members is the best on these rows by luck to a good
+ * part, so what is averaged stays as wide as the rows allow: on rows of no part of a split this beats the best member, the mean of the best
+ * few and greedy selection (docs/ensembles.md).
  */
 #include "ensemble/combine_state.h"
 
 #include "base/alloc.h"
 #include "ensemble/select.h"
 
-enum { STEPS = 50, ROUNDS = 50, MAX_SELECTED = 32 /* of the best members greedy selection chooses among */ };
+enum {
+    STEPS = 50,
+    ROUNDS = 50,
+    STARTS = 8,
+    MAX_SELECTED = 32 /* of the best members greedy selection chooses among */
+};
 
 /* The best members in their order: out (at most MAX_SELECTED); their number. */
 static int32_t list_best(const gnti_combining *c, int32_t *out)
@@ -32,17 +39,20 @@ static int32_t list_best(const gnti_combining *c, int32_t *out)
     return num;
 }
 
-static gnt_status select_best(const gnti_combining *c, double *weight)
+static gnt_status select_from(const gnti_combining *c, int32_t start, double *weight)
 {
     gnt_status st = GNT_OK;
     int32_t order[MAX_SELECTED];
     const int32_t num = list_best(c, order);
-    const float *values[MAX_SELECTED];
-    double of_best[MAX_SELECTED];
+    const float *values[MAX_SELECTED] = { NULL };
+    double of_best[MAX_SELECTED] = { 0.0 };
+    const gnti_greedy how = { .metric = c->metric, .start = start, .rounds = ROUNDS };
 
     for (int32_t k = 0; k < num; k++)
         values[k] = c->values[order[k]];
-    GNT_TRY(gnti_select_greedy(&c->valid, c->metric, values, num, 1, ROUNDS, of_best, NULL));
+    GNT_TRY(gnti_select_greedy(&c->valid, &how, values, num, of_best, NULL));
+    for (int32_t m = 0; m < c->num; m++)
+        weight[m] = 0.0;
     for (int32_t k = 0; k < num; k++)
         weight[order[k]] = of_best[k];
 done:
@@ -63,19 +73,55 @@ static void average(const gnti_combining *c, const double *weight, float *out)
     }
 }
 
-/* Whether out's weights are not worse: first by what the panel has, then by what would be written, which may round to something else. */
-static gnt_status try_weights(const gnti_combining *c, gnti_combined *out, float *values, bool *good)
+/* weight: the least step from w towards g that is not worse; its number, -1: there is none. */
+static int step_towards(const gnti_combining *c, const double *w, const double *g, float *values,
+                        double *weight)
+{
+    for (int step = 0; step <= STEPS; step++) {
+        const double t = (double)step / STEPS;
+
+        for (int32_t m = 0; m < c->num; m++)
+            weight[m] = (1.0 - t) * w[m] + t * g[m];
+        average(c, weight, values);
+        if (!gnti_combine_is_worse(c, gnti_panel_metric(&c->valid, c->metric, values), c->quality[c->best]))
+            return step;
+    }
+    return -1;
+}
+
+static double sum_of_squares(const double *weight, int32_t num)
+{
+    double sum = 0.0;
+
+    for (int32_t m = 0; m < num; m++)
+        sum += weight[m] * weight[m];
+    return sum;
+}
+
+/* The widest of what all starts lead to; values: room as the panel's. step: -1 where there is none. */
+static gnt_status find_widest(const gnti_combining *c, const double *w, float *values, double *widest,
+                              int *out_step)
 {
     gnt_status st = GNT_OK;
+    double *selected = NULL, *weight = NULL;
 
-    average(c, out->weight, values);
-    *good =
-        !gnti_combine_is_worse(c, gnti_panel_metric(&c->valid, c->metric, values), out->best_valid_metric);
-    if (*good) {
-        GNT_TRY(gnti_combine_make(c, out));
-        *good = !gnti_combine_is_worse(c, gnti_combine_quality(c, out, values), out->best_valid_metric);
+    *out_step = -1;
+    GNT_TRY(gnti_alloc_array(&selected, c->num));
+    GNT_TRY(gnti_alloc_array(&weight, c->num));
+    for (int32_t start = 1; start <= STARTS && start <= c->num && *out_step != 0; start++) {
+        int step;
+
+        GNT_TRY(select_from(c, start, selected));
+        step = step_towards(c, w, selected, values, weight);
+        if (step < 0 || (*out_step >= 0 && sum_of_squares(weight, c->num) >= sum_of_squares(widest, c->num)))
+            continue;
+        for (int32_t m = 0; m < c->num; m++)
+            widest[m] = weight[m];
+        *out_step = step;
     }
 done:
+    gnti_free(selected);
+    gnti_free(weight);
     return st;
 }
 
@@ -119,32 +165,25 @@ static void say_what(gnti_combining *c, const gnti_combined *out, int step)
 gnt_status gnti_combine_fall_back(gnti_combining *c, gnti_combined *out, float *values)
 {
     gnt_status st = GNT_OK;
-    double *wanted = NULL, *selected = NULL;
-    bool good = false;
+    double *wanted = NULL;
     int step = 0;
 
     GNT_TRY(gnti_alloc_array(&wanted, c->num));
-    GNT_TRY(gnti_calloc_array(&selected, c->num));
-    GNT_TRY(select_best(c, selected));
     for (int32_t m = 0; m < c->num; m++)
         wanted[m] = out->weight[m];
     out->fell_back = true;
     out->how = GNTI_COMBINE_MEAN;
-    for (; step <= STEPS && !good; step++) {
-        const double t = (double)step / STEPS;
-
+    GNT_TRY(find_widest(c, wanted, values, out->weight, &step));
+    GNT_TRY(gnti_combine_make(c, out));
+    /* what is written may round to something else than what the panel has */
+    if (step < 0 || gnti_combine_is_worse(c, gnti_combine_quality(c, out, values), out->best_valid_metric)) {
         for (int32_t m = 0; m < c->num; m++)
-            out->weight[m] = (1.0 - t) * wanted[m] + t * selected[m];
-        GNT_TRY(try_weights(c, out, values, &good));
-    }
-    for (int32_t m = 0; m < c->num && !good; m++) /* rounding: not even the selected ones */
-        out->weight[m] = m == c->best ? 1.0 : 0.0;
-    if (!good)
+            out->weight[m] = m == c->best ? 1.0 : 0.0;
         GNT_TRY(gnti_combine_make(c, out));
-    say_what(c, out, step - 1);
+    }
+    say_what(c, out, step);
     GNT_TRY(say_why(c, out));
 done:
     gnti_free(wanted);
-    gnti_free(selected);
     return st;
 }

@@ -168,13 +168,13 @@ done:
 gnt_status gnti_combine_weights(const gnti_combining *c, const gnti_panel *panel, double *weight, char **why)
 {
     gnt_status st = GNT_OK;
+    const gnti_greedy how = { .metric = c->metric, .start = c->config.start, .rounds = c->config.rounds };
     gnti_selection s = { 0 };
 
     if (c->config.how == GNTI_COMBINE_WEIGHTED) {
         GNT_TRY(weigh_by_quality(c, panel, weight, why));
     } else if (c->config.how == GNTI_COMBINE_GREEDY) {
-        GNT_TRY(gnti_select_greedy(panel, c->metric, (const float *const *)c->values, c->num, c->config.start,
-                                   c->config.rounds, weight, &s));
+        GNT_TRY(gnti_select_greedy(panel, &how, (const float *const *)c->values, c->num, weight, &s));
         if (why != NULL)
             GNT_TRY(take_reasons(c, weight, &s, 0.0, why));
     } else {

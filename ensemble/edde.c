@@ -2,7 +2,7 @@
 /* With H the mean of earlier members (p itself for the first, so that Sim is 1):
  *   Sim = 1 - |p - H|_2 / sqrt 2      how near the member is to them; sqrt 2 is the largest distance of two distributions
  *   Bias = |p - y|_2 / sqrt 2         how far it is from the truth
- *   W' = exp(Sim + Bias) where the member is wrong, else 1; then scaled so that each class keeps its share of the rows. The paper divides
+ *   W' = exp(b (Sim + Bias)) where the member is wrong, else 1; b = 1 is the paper's; then scaled so that each class keeps its share of the rows. The paper divides
  *        by one sum: a few hard rows of one class then weigh as if the class were more frequent, and a member of few epochs, whose
  *        logits are small, predicts it everywhere (CiteSeer: 58 % instead of 70 %)
  *   vote = 1/2 ln(sum over right rows Sim W / sum over wrong rows Sim W), held in [0.05, 5]
@@ -72,7 +72,7 @@ void gnti_edde_advance(const gnti_edde_round *r, double *next, double *vote)
         const bool is_right = first_largest(p, r->num_classes) == r->labels[i];
 
         *(is_right ? &right : &wrong) += sim * r->weight[i];
-        next[i] = is_right ? 1.0 : exp(sim + bias(p, r->labels[i], r->num_classes));
+        next[i] = is_right ? 1.0 : exp(r->boost * (sim + bias(p, r->labels[i], r->num_classes)));
     }
     for (int64_t c = 0; c < r->num_classes; c++)
         keep_share(r, (int32_t)c, next);
@@ -92,4 +92,22 @@ int32_t gnti_edde_layers(double share, int32_t num_layers)
     const int32_t n = (int32_t)lround(share * (double)num_layers);
 
     return n < num_layers ? n : num_layers;
+}
+
+bool gnti_edde_remembers(const uint8_t *seen, const uint8_t *unseen, int64_t num_rows, double *gap,
+                         double *error)
+{
+    double square = 0.0;
+
+    *gap = *error = 0.0;
+    for (int64_t i = 0; i < num_rows; i++)
+        *gap += ((double)seen[i] - (double)unseen[i]) / (double)num_rows;
+    for (int64_t i = 0; i < num_rows; i++) {
+        const double d = (double)seen[i] - (double)unseen[i] - *gap;
+
+        square += d * d;
+    }
+    if (num_rows > 1)
+        *error = sqrt(square / ((double)num_rows * (double)(num_rows - 1)));
+    return *gap > *error;
 }

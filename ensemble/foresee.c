@@ -82,9 +82,11 @@ static gnt_status form_groups(planning *p)
         int32_t ready = 0;
 
         for (int32_t m = 0; m < spec->num_members; m++) {
-            const int32_t before = gnti_method_waits_for(spec, m);
+            const gnti_member_range before = gnti_method_waits_for(spec, m);
 
-            p->pending[m] = p->round_of[m] < 0 && (before < 0 || p->round_of[before] >= 0);
+            p->pending[m] = p->round_of[m] < 0;
+            for (int32_t b = before.first; b < before.first + before.num; b++)
+                p->pending[m] = p->pending[m] && p->round_of[b] >= 0;
             ready += p->pending[m];
         }
         GNT_CHECK(ready > 0, GNT_ERR_INTERNAL, "%d members wait for each other", (int)left);
@@ -172,12 +174,14 @@ static gnt_status fill_group(planning *p, int32_t index)
     const gnti_fused_group *fused = &plan->fused[index];
     const gnti_spec_member *first = &plan->spec->members[fused->members[0]];
     gnti_foreseen_group *g = &p->plan.groups[index];
-    const int32_t before = gnti_method_waits_for(plan->spec, fused->members[0]);
+    const gnti_member_range before = gnti_method_waits_for(plan->spec, fused->members[0]);
     const bool evaluates = !plan->devices.job.place.specs[0].virtual_clock;
     gnti_fusion_forecast all = { 0 }, alone = { 0 };
 
     g->group = fused;
-    g->after = before < 0 ? -1 : plan->group_of[before];
+    g->after = -1; /* of several the last one, which is formed in the latest round */
+    for (int32_t b = before.first; b < before.first + before.num; b++)
+        g->after = plan->group_of[b] > g->after ? plan->group_of[b] : g->after;
     g->max_devices = widest(p, first);
     g->data = first->view.seed == 0 ? 0 : index + 1; /* a view is that of one member */
     GNT_TRY(gnti_calloc_array(&g->seconds, plan->devices.num_types));

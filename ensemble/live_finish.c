@@ -363,15 +363,24 @@ done:
 
 /* ---- all of it ----------------------------------------------------------------------------------------------------------------- */
 
+enum { MAX_METHOD_NOTES = 32 };
+
+/* What the method says of its outputs goes to the report. */
 static gnt_status finish_method(gnti_live *run)
 {
     gnt_status st = GNT_OK;
+    const gnti_method_output *outputs = NULL;
     uint8_t *skip = NULL;
+    int32_t num;
 
     GNT_TRY(gnti_calloc_array(&skip, run->spec->num_members + 1));
     for (int32_t m = 0; m < run->spec->num_members; m++)
         skip[m] = run->members[m].outcome == GNTI_LIVE_FAILED;
     GNT_TRY(gnti_method_finish(run->method, skip));
+    num = gnti_method_outputs(run->method, &outputs);
+    for (int32_t i = 0; i < num && i < MAX_METHOD_NOTES; i++)
+        if (outputs[i].note[0] != '\0')
+            GNT_TRY(gnti_live_note(run, "%s: %s", outputs[i].name, outputs[i].note));
 done:
     gnti_free(skip);
     return st;

@@ -49,16 +49,21 @@ void gnti_live_dissolve(gnti_live_task *t)
         gnti_lanes_part(t->run->devices[t->devices[i]].lanes, t->id);
 }
 
-/* One that waits for another is trained when that has ended; when that has failed it never will be. */
+/* One that waits for others is trained when they have ended; when one of them has failed it never will be. */
 static gnt_status may_begin(gnti_live *run, int32_t m, bool *out)
 {
     gnt_status st = GNT_OK;
-    const int32_t before = gnti_method_waits_for(run->spec, m);
+    const gnti_member_range before = gnti_method_waits_for(run->spec, m);
 
-    *out = before < 0 || run->members[before].outcome == GNTI_LIVE_ENDED;
-    if (before >= 0 && run->members[before].outcome == GNTI_LIVE_FAILED)
-        GNT_TRY(gnti_live_member_give_up(run, m, run->members[before].status,
+    *out = true;
+    for (int32_t b = before.first; b < before.first + before.num; b++) {
+        *out = *out && run->members[b].outcome == GNTI_LIVE_ENDED;
+        if (run->members[b].outcome != GNTI_LIVE_FAILED)
+            continue;
+        GNT_TRY(gnti_live_member_give_up(run, m, run->members[b].status,
                                          "the member that it builds on has failed"));
+        break;
+    }
 done:
     return st;
 }

@@ -21,18 +21,18 @@ static const gnti_method_class *class_of(int32_t method)
     return classes[method];
 }
 
-gnt_status gnti_method_shape(gnti_spec *spec)
+gnt_status gnti_method_shape(gnti_spec *spec, const gnt_dataset *data)
 {
     const gnti_method_class *c = class_of(spec->method);
 
-    return c->shape != NULL ? c->shape(spec) : GNT_OK;
+    return c->shape != NULL ? c->shape(spec, data) : GNT_OK;
 }
 
-int32_t gnti_method_waits_for(const gnti_spec *spec, int32_t member)
+gnti_member_range gnti_method_waits_for(const gnti_spec *spec, int32_t member)
 {
     const gnti_method_class *c = class_of(spec->method);
 
-    return c->waits_for != NULL ? c->waits_for(member) : -1;
+    return c->waits_for != NULL ? c->waits_for(spec, member) : (gnti_member_range){ 0 };
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------------- */

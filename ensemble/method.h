@@ -10,8 +10,9 @@
  *
  * A run asks a method at a few points and is otherwise the same for all of them:
  *
- *   gnti_method_shape(spec)             when the spec is read: members' epochs, rates, sources; SWAP adds its first phase
- *   gnti_method_waits_for(spec, m)      a member becomes a task when this one has ended (-1: at once)
+ *   gnti_method_shape(spec, data)       when the spec is read: members' epochs, rates, sources; trainings that no spec names (SWAP's first
+ *                                       phase, EDDE's folds) are put in front
+ *   gnti_method_waits_for(spec, m)      a member becomes a task when these have ended
  *   gnti_method_open(...)
  *     gnti_method_options(mr, m, &o)    before gnti_trainer_create_members
  *     gnti_method_start(mr, tr, s, m)   after it, unless a checkpoint of the member is loaded
@@ -40,9 +41,12 @@ typedef enum gnti_method {
 #define GNTI_METHOD_WORDS "independent|snapshot|swa|swap|edde|soup"
 
 /* Makes the members of a new spec the trainings that its method needs; ERR_USAGE names settings that contradict it. gnti_spec_parse does it. */
-gnt_status gnti_method_shape(gnti_spec *spec);
-/* Of a shaped spec: the member that must have ended before this one is trained, -1: none. */
-int32_t gnti_method_waits_for(const gnti_spec *spec, int32_t member);
+gnt_status gnti_method_shape(gnti_spec *spec, const gnt_dataset *data);
+/* Of a shaped spec: the members that must have ended before this one is trained; num 0: none. */
+typedef struct gnti_member_range {
+    int32_t first, num;
+} gnti_member_range;
+gnti_member_range gnti_method_waits_for(const gnti_spec *spec, int32_t member);
 
 /* A method at work. Calls for different members may come from several threads at once, those of one member may not. */
 typedef struct gnti_method_run gnti_method_run;

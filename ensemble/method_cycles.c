@@ -23,10 +23,11 @@ static void cycle_name(const gnti_spec_member *m, int64_t cycle, char out[64])
 
 /* ---- snapshot ------------------------------------------------------------------------------------------------------------ */
 
-static gnt_status shape_snapshot(gnti_spec *spec)
+static gnt_status shape_snapshot(gnti_spec *spec, const gnt_dataset *data)
 {
     gnt_status st = GNT_OK;
 
+    (void)data;
     for (int32_t i = 0; i < spec->num_members; i++) {
         gnti_spec_member *m = &spec->members[i];
         gnt_trainer_config *c = &m->train;
@@ -132,10 +133,11 @@ static int64_t swa_count(const gnti_spec *spec, const gnti_spec_member *m)
     return (m->train.epochs - swa_from(spec, m)) / spec->swa_cycle;
 }
 
-static gnt_status shape_swa(gnti_spec *spec)
+static gnt_status shape_swa(gnti_spec *spec, const gnt_dataset *data)
 {
     gnt_status st = GNT_OK;
 
+    (void)data;
     for (int32_t i = 0; i < spec->num_members; i++) {
         const gnti_spec_member *m = &spec->members[i];
 

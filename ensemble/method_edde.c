@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* EDDE (Zhang, Jiang, Shao, Cui, ICDE 2020): members in turn. Member t > 1 takes the lower `edde-share` of layers of the one before and draws
- * the others anew, trains `edde-epochs` of the epochs, with loss W_t (CE - g |p - H|_2), g = `edde-weight`.
+ * the others anew, trains `edde-epochs` of the epochs at `edde-rate` times the rate, with loss W_t (CE - g |p - H|_2), g = `edde-weight`.
+ * With `edde-folds` the layers are counted by trainings of their own, which stand in front of the members (method_edde_folds.c).
  *
  * H, W_t and votes are computed anew from the earlier members' logits.npy whenever they are needed: nothing else is kept, so a
  * run that goes on has the same ones. Formulas: edde.c.
@@ -16,23 +17,39 @@
 #include <stdio.h>
 #include <string.h>
 
-static gnt_status shape_edde(gnti_spec *spec)
+void gnti_edde_shorten(const gnti_spec *spec, gnti_spec_member *m)
+{
+    m->train.epochs = gnti_max_i64(1, (int64_t)llround(spec->edde_epochs * (double)m->train.epochs));
+    m->train.lr *= spec->edde_rate;
+}
+
+static gnt_status shape_edde(gnti_spec *spec, const gnt_dataset *data)
 {
     gnt_status st = GNT_OK;
 
     GNT_TRY(gnti_method_check_alike(spec, "edde"));
-    for (int32_t m = 1; m < spec->num_members; m++) {
-        gnt_trainer_config *c = &spec->members[m].train;
-
-        c->epochs = gnti_max_i64(1, (int64_t)llround(spec->edde_epochs * (double)c->epochs));
-    }
+    GNT_TRY(gnti_edde_folds_shape(spec, data));
+    for (int32_t m = gnti_edde_first(spec) + 1; m < spec->num_members; m++)
+        gnti_edde_shorten(spec, &spec->members[m]);
 done:
     return st;
 }
 
-static int32_t waits_for_previous(int32_t member)
+/* Members wait for the one before, the second one also for all that counts its layers; probes for their teacher. */
+static gnti_member_range waits_for_previous(const gnti_spec *spec, int32_t member)
 {
-    return member - 1;
+    const int32_t first = gnti_edde_first(spec);
+    gnti_member_range before = { .first = member - 1, .num = 1 };
+
+    if (member < first) {
+        before.first = gnti_edde_teacher(spec, member);
+        before.num = before.first == member ? 0 : 1;
+    } else if (member == first) {
+        before.num = 0;
+    } else if (member == first + 1) {
+        before = (gnti_member_range){ .first = 0, .num = member };
+    }
+    return before;
 }
 
 /* ---- what came before ----------------------------------------------------------------------------------------------------- */
@@ -96,20 +113,19 @@ static void softmax_rows(const float *logits, int64_t rows, int64_t classes, flo
     }
 }
 
-/* The probabilities of a member that has ended. */
-static gnt_status read_member(const gnti_method_run *mr, int32_t member, chain *c)
+gnt_status gnti_edde_read(const gnti_method_run *mr, int32_t member, float *p)
 {
     gnt_status st = GNT_OK;
+    const int64_t nodes = mr->data->num_nodes, classes = mr->data->y.num_classes;
     char *folder = NULL, *path = NULL;
     gnti_votes votes = { 0 };
 
     GNT_TRY(gnti_method_paths(mr, mr->spec->members[member].name, "logits.npy", &folder, &path));
     GNT_TRY(gnti_votes_open(path, mr->data, &votes));
-    GNT_CHECK(votes.are_logits && votes.num_rows == c->num_nodes && votes.num_classes == c->num_classes,
-              GNT_ERR_FORMAT, "'%s' has (%lld, %lld) values, needed are (%lld, %lld) logits", path,
-              (long long)votes.num_rows, (long long)votes.num_classes, (long long)c->num_nodes,
-              (long long)c->num_classes);
-    softmax_rows(votes.values, c->num_nodes, c->num_classes, c->p);
+    GNT_CHECK(votes.are_logits && votes.num_rows == nodes && votes.num_classes == classes, GNT_ERR_FORMAT,
+              "'%s' has (%lld, %lld) values, needed are (%lld, %lld) logits", path, (long long)votes.num_rows,
+              (long long)votes.num_classes, (long long)nodes, (long long)classes);
+    softmax_rows(votes.values, nodes, classes, p);
 done:
     gnti_votes_close(&votes);
     gnti_free(folder);
@@ -126,9 +142,10 @@ static gnt_status add_member(const gnti_method_run *mr, int32_t member, chain *c
                               .p = c->row_p,
                               .earlier = c->votes > 0.0 ? c->h : NULL,
                               .labels = c->train.class_of,
-                              .weight = c->weight };
+                              .weight = c->weight,
+                              .boost = mr->spec->edde_boost };
 
-    GNT_TRY(read_member(mr, member, c));
+    GNT_TRY(gnti_edde_read(mr, member, c->p));
     gnti_panel_gather(&c->train, c->p, c->row_p);
     gnti_panel_gather(&c->train, c->mean, c->h);
     gnti_edde_advance(&round, c->weight, &c->vote);
@@ -160,12 +177,15 @@ done:
 static gnt_status options_of(gnti_method_run *mr, int32_t member, gnti_member_options *options)
 {
     gnt_status st = GNT_OK;
+    const int32_t first = gnti_edde_first(mr->spec);
     chain c = { 0 };
 
-    if (member == 0)
+    if (member < first)
+        return gnti_edde_probe_options(mr, member, options);
+    if (member == first)
         return GNT_OK;
     GNT_TRY(open_chain(mr, &c));
-    for (int32_t m = 0; m < member; m++)
+    for (int32_t m = first; m < member; m++)
         GNT_TRY(add_member(mr, m, &c));
     GNT_TRY(make_weight(mr, member, &c, options->weight));
     gnti_free(mr->apart[member]);
@@ -200,7 +220,21 @@ done:
     return st;
 }
 
-/* A fresh start for the upper layers, the weights of the member before for the lower ones. */
+/* How many layers a member takes, and of which one. */
+static gnt_status count_layers(const gnti_method_run *mr, int32_t member, const gnt_model *model,
+                               int32_t *from, int32_t *layers)
+{
+    const gnti_spec *spec = mr->spec;
+
+    *from = member < gnti_edde_first(spec) ? gnti_edde_teacher(spec, member) : member - 1;
+    *layers = member < gnti_edde_first(spec)
+                  ? gnti_edde_probe_layers(spec, member)
+                  : gnti_edde_layers(spec->edde_share, gnt_model_num_layers(model));
+    return member >= gnti_edde_first(spec) && spec->edde_folds > 0 ? gnti_edde_find_layers(mr, layers)
+                                                                   : GNT_OK;
+}
+
+/* A fresh start for the upper layers, the weights of the one before for the lower ones. */
 static gnt_status start_member(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member)
 {
     gnt_status st = GNT_OK;
@@ -208,16 +242,17 @@ static gnt_status start_member(gnti_method_run *mr, gnt_trainer *tr, int32_t slo
     gnt_model *model = NULL;
     float *before = NULL, *weights = NULL;
     int64_t num, drawn;
+    int32_t from, layers;
 
-    if (member == 0)
+    if (gnti_method_waits_for(mr->spec, member).num == 0)
         return GNT_OK;
     GNT_TRY(gnt_model_create_with(mr->data, m->model, &m->net, &model));
+    GNT_TRY(count_layers(mr, member, model, &from, &layers));
     GNT_TRY(gnti_method_draw(mr, model, m->seed, &weights, &drawn));
-    GNT_TRY(gnti_method_fetch(mr, mr->spec->members[member - 1].name, &before, &num));
+    GNT_TRY(gnti_method_fetch(mr, mr->spec->members[from].name, &before, &num));
     GNT_CHECK(num == drawn, GNT_ERR_FORMAT, "member '%s' left %lld weights, '%s' has %lld",
-              mr->spec->members[member - 1].name, (long long)num, m->name, (long long)drawn);
-    GNT_TRY(take_layers(model, gnti_edde_layers(mr->spec->edde_share, gnt_model_num_layers(model)), before,
-                        weights));
+              mr->spec->members[from].name, (long long)num, m->name, (long long)drawn);
+    GNT_TRY(take_layers(model, layers, before, weights));
     GNT_TRY(gnti_method_set_weights(tr, slot, weights, num));
 done:
     gnti_free(before);
@@ -234,13 +269,24 @@ static gnt_status keep_best(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, 
 static gnt_status find_votes(gnti_method_run *mr, const uint8_t *skip)
 {
     gnt_status st = GNT_OK;
+    const gnti_spec *spec = mr->spec;
+    const int32_t first = gnti_edde_first(spec);
+    int32_t layers = 0;
     chain c = { 0 };
 
     GNT_TRY(open_chain(mr, &c));
-    for (int32_t m = 0; m < mr->spec->num_members && (skip == NULL || !skip[m]); m++) {
+    for (int32_t m = first; m < spec->num_members && (skip == NULL || !skip[m]); m++) {
+        gnti_method_output *o = &mr->outputs[m - first];
+        int used;
+
         GNT_TRY(add_member(mr, m, &c));
-        mr->outputs[m].weight = c.vote;
-        snprintf(mr->outputs[m].note, sizeof mr->outputs[m].note, "votes with %.3g", c.vote);
+        o->weight = c.vote;
+        used = snprintf(o->note, sizeof o->note, "votes with %.3g", c.vote);
+        if (m == first + 1 && spec->edde_folds > 0)
+            GNT_TRY(gnti_edde_find_layers(mr, &layers));
+        if (m > first && spec->edde_folds > 0)
+            snprintf(o->note + used, sizeof o->note - (size_t)used, ", took %d of %d layers", (int)layers,
+                     (int)spec->edde_layers);
     }
 done:
     free_chain(&c);
@@ -249,7 +295,12 @@ done:
 
 static gnt_status list_members(gnti_method_run *mr)
 {
-    return gnti_method_independent.list(mr);
+    gnt_status st = GNT_OK;
+
+    for (int32_t m = gnti_edde_first(mr->spec); m < mr->spec->num_members; m++)
+        GNT_TRY(gnti_method_add_output(mr, mr->spec->members[m].name, "", m));
+done:
+    return st;
 }
 
 const gnti_method_class gnti_method_edde = { .shape = shape_edde,

@@ -16,10 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static gnt_status shape_soup(gnti_spec *spec)
+static gnt_status shape_soup(gnti_spec *spec, const gnt_dataset *data)
 {
     gnt_status st = GNT_OK;
 
+    (void)data;
     GNT_CHECK(spec->num_members >= 2, GNT_ERR_USAGE, "%s: method soup needs 2 members or more", spec->path);
     GNT_TRY(gnti_method_check_alike(spec, "soup"));
 done:

@@ -13,7 +13,7 @@
 
 /* NULL entries: nothing to do. */
 typedef struct gnti_method_class {
-    gnt_status (*shape)(gnti_spec *spec);
+    gnt_status (*shape)(gnti_spec *spec, const gnt_dataset *data);
     gnt_status (*list)(gnti_method_run *mr); /* the outputs */
     gnt_status (*options)(gnti_method_run *mr, int32_t member, gnti_member_options *options);
     gnt_status (*start)(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member);
@@ -21,7 +21,7 @@ typedef struct gnti_method_class {
                               bool *out_ended);
     gnt_status (*after_member)(gnti_method_run *mr, gnt_trainer *tr, int32_t slot, int32_t member);
     gnt_status (*finish)(gnti_method_run *mr, const uint8_t *skip);
-    int32_t (*waits_for)(int32_t member);
+    gnti_member_range (*waits_for)(const gnti_spec *spec, int32_t member);
 } gnti_method_class;
 extern const gnti_method_class gnti_method_independent, gnti_method_snapshot, gnti_method_swa,
     gnti_method_swap, gnti_method_edde, gnti_method_soup;
@@ -45,6 +45,28 @@ gnt_status gnti_method_add_output(gnti_method_run *mr, const char *name, const c
 gnt_status gnti_method_check_alike(const gnti_spec *spec, const char *method);
 /* ERR_USAGE when the member stops early, which the method's schedule does not know. */
 gnt_status gnti_method_check_length(const gnti_spec_member *m, const char *method);
+/* A training that no spec names: like a member, with texts of its own, a name and a seed. To be freed as a spec's member. */
+gnt_status gnti_method_copy_member(const gnti_spec_member *from, const char *name, uint64_t seed,
+                                   gnti_spec_member *out);
+/* The first seed from `from` on (below 2^53, then 0) that none of the members has. */
+uint64_t gnti_method_free_seed(const gnti_spec_member *members, int32_t num, uint64_t from);
+void gnti_method_free_copy(gnti_spec_member *m);
+/* Puts num trainings in front of the spec's members; it owns what they point to then, unless it fails. */
+gnt_status gnti_method_put_in_front(gnti_spec *spec, const gnti_spec_member *front, int32_t num);
+
+/* ---- method_edde.c, method_edde_folds.c ------------------------------------------------------------------------------------ */
+/* What makes a member one of the later ones: fewer epochs, another rate. */
+void gnti_edde_shorten(const gnti_spec *spec, gnti_spec_member *m);
+/* Probabilities (num_nodes, num_classes) of a member that has ended. */
+gnt_status gnti_edde_read(const gnti_method_run *mr, int32_t member, float *p);
+/* How many trainings stand in front of the members; of one of them, whose layers it takes (its own number: nobody's), and how many. */
+int32_t gnti_edde_first(const gnti_spec *spec);
+int32_t gnti_edde_teacher(const gnti_spec *spec, int32_t member);
+int32_t gnti_edde_probe_layers(const gnti_spec *spec, int32_t member);
+gnt_status gnti_edde_folds_shape(gnti_spec *spec, const gnt_dataset *data);
+gnt_status gnti_edde_probe_options(gnti_method_run *mr, int32_t member, gnti_member_options *options);
+/* When all of them have ended: how many layers are handed on. */
+gnt_status gnti_edde_find_layers(const gnti_method_run *mr, int32_t *out);
 
 /* ---- method_files.c ------------------------------------------------------------------------------------------------------ */
 /* RUN/members/NAME and a file in it. */

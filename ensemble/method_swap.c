@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SWAP (Gupta, Serrano, DeCoste, ICLR 2020): one training on large batches, here the whole graph, until its training metric reaches
- * `swap-target`; then each worker alone on sampled batches (clusters in an order of its own), from those weights, its rate falling to 0
- * along a cosine over `swap-share` of the epochs; then the mean of the workers' last weights with norm statistics made anew.
+ * `swap-target`; then each worker alone, from those weights, its rate falling to 0 along a cosine over `swap-share` of the epochs; then the
+ * mean of the workers' last weights with norm statistics made anew.
+ *
+ * What makes workers differ is, in the paper, the sampling of batches. Dropout draws as well, and masks of one's own on the whole graph
+ * leave no arcs out, and fuse: so workers train on clusters where `train` says so, or where nothing else would make them differ.
  *
  * The spec's members are the workers; "first" is put in front of them. Workers stay members of the ensemble beside the mean.
  */
@@ -33,47 +36,22 @@ static void set_worker(gnti_spec_member *m, double share)
     c->eval_every = c->epochs; /* the last weights are the ones that are wanted */
     c->schedule = GNTI_SCHEDULE_COSINE;
     c->schedule_epochs = c->epochs;
-    if (c->source != GNTI_SOURCE_WORD_CLUSTERS) {
+    if (c->source != GNTI_SOURCE_WORD_CLUSTERS && !(m->net.dropout > 0.0) && !(m->net.input_dropout > 0.0)) {
         c->source = GNTI_SOURCE_WORD_CLUSTERS;
         c->clusters = DEFAULT_CLUSTERS;
         c->clusters_per_batch = DEFAULT_PER_BATCH;
     }
-    c->order_seed = (int64_t)m->seed;
+    if (c->source == GNTI_SOURCE_WORD_CLUSTERS)
+        c->order_seed = (int64_t)m->seed;
 }
 
-/* A copy that owns its texts, with a seed that no member has. */
-static gnt_status copy_first(const gnti_spec *spec, gnti_spec_member *out)
+static gnt_status shape_swap(gnti_spec *spec, const gnt_dataset *data)
 {
     gnt_status st = GNT_OK;
-    const gnti_spec_member *from = &spec->members[0];
-    gnti_spec_member m = *from;
+    gnti_spec_member first;
+    uint64_t seed;
 
-    m.model = m.differs = NULL;
-    memset(&m.train, 0, sizeof m.train);
-    snprintf(m.name, sizeof m.name, "first");
-    for (int32_t i = 0; i < spec->num_members; i++)
-        if (spec->members[i].seed == m.seed) {
-            m.seed = (m.seed + 1) & (((uint64_t)1 << 53) - 1);
-            i = -1;
-        }
-    GNT_TRY(gnti_strdup(&m.model, from->model));
-    GNT_TRY(gnti_strdup(&m.differs, ""));
-    GNT_TRY(gnti_config_copy(&from->train, &m.train));
-    *out = m;
-    memset(&m, 0, sizeof m);
-done:
-    if (st != GNT_OK) {
-        gnti_free(m.model);
-        gnti_free(m.differs);
-        gnti_config_free(&m.train);
-    }
-    return st;
-}
-
-static gnt_status shape_swap(gnti_spec *spec)
-{
-    gnt_status st = GNT_OK;
-    gnti_spec_member *members = NULL;
+    (void)data;
 
     GNT_CHECK(spec->num_members >= 2, GNT_ERR_USAGE, "%s: method swap needs count: 2 or more workers",
               spec->path);
@@ -83,24 +61,23 @@ static gnt_status shape_swap(gnti_spec *spec)
         GNT_CHECK(spec->members[i].train.schedule == GNTI_SCHEDULE_CONSTANT, GNT_ERR_USAGE,
                   "%s: method swap has a schedule of its own: no schedule under train", spec->path);
     }
-    GNT_TRY(gnti_calloc_array(&members, spec->num_members + 1));
-    GNT_TRY(copy_first(spec, &members[0]));
-    memcpy(members + 1, spec->members, (size_t)spec->num_members * sizeof *members);
-    gnti_free(spec->members);
-    spec->members = members;
-    members = NULL;
-    spec->num_members++;
+    seed = gnti_method_free_seed(spec->members, spec->num_members, spec->members[0].seed);
+    GNT_TRY(gnti_method_copy_member(&spec->members[0], "first", seed, &first));
+    st = gnti_method_put_in_front(spec, &first, 1);
+    if (st != GNT_OK)
+        gnti_method_free_copy(&first);
+    GNT_TRY(st);
     set_first(&spec->members[0]);
     for (int32_t i = 1; i < spec->num_members; i++)
         set_worker(&spec->members[i], spec->swap_share);
 done:
-    gnti_free(members);
     return st;
 }
 
-static int32_t waits_for_first(int32_t member)
+static gnti_member_range waits_for_first(const gnti_spec *spec, int32_t member)
 {
-    return member > 0 ? 0 : -1;
+    (void)spec;
+    return (gnti_member_range){ .first = 0, .num = member > 0 ? 1 : 0 };
 }
 
 static gnt_status list_workers(gnti_method_run *mr)

@@ -175,18 +175,18 @@ static void count_prefix(gnti_selection *s, int32_t num, int64_t start, double *
         weight[s->chosen[k]] += 1.0 / (double)s->used;
 }
 
-gnt_status gnti_select_greedy(const gnti_panel *panel, gnti_metric metric, const float *const *values,
-                              int32_t num, int64_t start, int64_t rounds, double *weight,
-                              gnti_selection *selection)
+gnt_status gnti_select_greedy(const gnti_panel *panel, const gnti_greedy *how, const float *const *values,
+                              int32_t num, double *weight, gnti_selection *selection)
 {
     gnt_status st = GNT_OK;
     const int64_t cells = panel->num_nodes * panel->num_classes;
+    const gnti_metric metric = how->metric;
+    const int64_t rounds = how->rounds, start = gnti_min_i64(how->start, gnti_min_i64(num, rounds));
     greedy g = { .panel = panel, .metric = metric, .values = values, .num = num };
 
     GNT_CHECK(num >= 1 && rounds >= 1 && start >= 1, GNT_ERR_ARG,
               "greedy selection of %d members in %lld rounds, from %lld", num, (long long)rounds,
-              (long long)start);
-    start = gnti_min_i64(start, gnti_min_i64(num, rounds));
+              (long long)how->start);
     GNT_TRY(gnti_calloc_array(&g.sum, cells));
     GNT_TRY(gnti_calloc_array(&g.mean, cells));
     GNT_TRY(gnti_alloc_array(&g.loss, num));

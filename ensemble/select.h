@@ -14,9 +14,12 @@ typedef struct gnti_selection {
 
 /* Greedy selection with replacement from the `start` best members (at most num and rounds; 1: from nothing). values[m] (num_nodes, num_classes) on the panel; weight (num), sum 1. ERR_USAGE when the metric is
  * undefined for every member. selection may be NULL; else to be freed. */
-gnt_status gnti_select_greedy(const gnti_panel *panel, gnti_metric metric, const float *const *values,
-                              int32_t num, int64_t start, int64_t rounds, double *weight,
-                              gnti_selection *selection);
+typedef struct gnti_greedy {
+    gnti_metric metric;
+    int64_t start, rounds;
+} gnti_greedy;
+gnt_status gnti_select_greedy(const gnti_panel *panel, const gnti_greedy *how, const float *const *values,
+                              int32_t num, double *weight, gnti_selection *selection);
 void gnti_selection_free(gnti_selection *s);
 
 /* In proportion to how much better than a constant guess a member is (accuracy: the most frequent class; ROC AUC: 1/2; F1 and

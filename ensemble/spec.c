@@ -50,7 +50,7 @@ gnt_status gnti_spec_parse(gnt_context *ctx, const char *text, size_t length, co
     GNT_TRY(gnti_spec_draft_read(&draft));
     GNT_TRY(gnti_spec_expand(&draft));
     GNT_TRY(gnti_spec_check(&draft, data));
-    GNT_TRY(gnti_method_shape(spec));
+    GNT_TRY(gnti_method_shape(spec, data));
     *out = spec;
     spec = NULL;
 done:

@@ -53,10 +53,12 @@ typedef struct gnti_spec {
     int32_t method, combine, policy, soup; /* gnti_method, gnti_combine, gnti_policy; 0 uniform, 1 greedy */
     bool temperature;
     int64_t select_rounds, select_start, snapshots, swa_from, swa_cycle, retries;
-    double edde_share, edde_weight, edde_epochs, swap_target, swap_share;
+    double edde_share, edde_weight, edde_epochs, edde_rate, edde_boost, swap_target, swap_share;
+    int64_t edde_folds;
     double resize_gain, energy_budget, round_seconds, device_wait;
     gnti_spec_member *members; /* (num_members) */
     int32_t num_members;
+    int32_t edde_layers; /* of the model, where edde_folds puts trainings in front of the members; else 0 */
 } gnti_spec;
 
 /* Reads, checks against the dataset (model text, options that contradict each other) and expands. ERR_FORMAT with file, line, key. */

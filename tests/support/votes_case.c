@@ -93,8 +93,10 @@ void votes_case_make(votes_case *c, gnt_label_kind kind, int64_t num_nodes, int6
     int64_t *y_class = NULL;
     float *y_row = NULL;
 
-    *c = (votes_case){ .num = num,
-                       .config = { .how = GNTI_COMBINE_MEAN, .rounds = 20, .start = 1, .temperature = true, .seed = 1 } };
+    *c = (votes_case){
+        .num = num,
+        .config = { .how = GNTI_COMBINE_MEAN, .rounds = 20, .start = 1, .temperature = true, .seed = 1 }
+    };
     gnt_assert_ok(gnti_alloc_array(&y_class, num_nodes));
     gnt_assert_ok(gnti_alloc_array(&y_row, num_nodes * num_classes));
     make_labels(kind, num_nodes, num_classes, seed, y_class, y_row);

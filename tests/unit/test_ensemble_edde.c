@@ -33,7 +33,7 @@ static void test_first_round_by_hand(void **state)
         weight[i] = 1.0 / 6.0;
     gnti_edde_advance(
         &(gnti_edde_round){
-            .num_rows = 6, .num_classes = 2, .p = first_p, .labels = labels, .weight = weight },
+            .num_rows = 6, .num_classes = 2, .p = first_p, .labels = labels, .weight = weight, .boost = 1.0 },
         next, &vote);
     /* each class keeps its half: rows 0, 1, 5 and rows 2, 3, 4 */
     assert_near(next[0], 0.5 / (2.0 + e5), 1e-7);
@@ -55,10 +55,14 @@ static void test_second_round_by_hand(void **state)
     const double e[6] = { 1.0, 1.0, exp(1.0), exp(1.2), exp(1.8), exp(1.6) };
 
     (void)state;
-    gnti_edde_advance(
-        &(gnti_edde_round){
-            .num_rows = 6, .num_classes = 2, .p = p, .earlier = first_p, .labels = labels, .weight = weight },
-        next, &vote);
+    gnti_edde_advance(&(gnti_edde_round){ .num_rows = 6,
+                                          .num_classes = 2,
+                                          .p = p,
+                                          .earlier = first_p,
+                                          .labels = labels,
+                                          .weight = weight,
+                                          .boost = 1.0 },
+                      next, &vote);
     for (int i = 0; i < 6; i++)
         assert_near(next[i], 0.5 * e[i] / (labels[i] == 0 ? e[0] + e[1] + e[5] : e[2] + e[3] + e[4]), 1e-7);
     /* right 0.1 + 0.1; wrong 0 + 0.7 0.2 + 0.3 + 0.1: ln of less than 1 is held at 0.05 */
@@ -70,7 +74,9 @@ static void test_votes_are_held(void **state)
     const float right[4] = { 0.9f, 0.1f, 0.7f, 0.3f }, wrong[4] = { 0.1f, 0.9f, 0.3f, 0.7f };
     const int32_t y[2] = { 0, 0 };
     double weight[2] = { 0.5, 0.5 }, vote;
-    gnti_edde_round r = { .num_rows = 2, .num_classes = 2, .p = right, .labels = y, .weight = weight };
+    gnti_edde_round r = {
+        .num_rows = 2, .num_classes = 2, .p = right, .labels = y, .weight = weight, .boost = 1.0
+    };
 
     (void)state;
     gnti_edde_advance(&r, weight, &vote); /* in place */
@@ -81,6 +87,45 @@ static void test_votes_are_held(void **state)
     assert_near(vote, 0.05, 0.0);
     assert_true(weight[0] > weight[1]); /* further from the truth */
     assert_near(weight[0] + weight[1], 1.0, 1e-12);
+}
+
+/* Half the exponent: the square root of each factor before classes keep their share; none: all rows alike. */
+static void test_boosting_by_hand(void **state)
+{
+    double weight[6], next[6], vote, half = exp(0.9);
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        weight[i] = 1.0 / 6.0;
+    gnti_edde_round r = {
+        .num_rows = 6, .num_classes = 2, .p = first_p, .labels = labels, .weight = weight, .boost = 0.5
+    };
+    gnti_edde_advance(&r, next, &vote);
+    assert_near(next[4], 0.5 * half / (2.0 + half), 1e-7);
+    assert_near(next[2], 0.5 / (2.0 + half), 1e-7);
+    r.boost = 0.0;
+    gnti_edde_advance(&r, next, &vote);
+    for (int i = 0; i < 6; i++)
+        assert_near(next[i], 1.0 / 6.0, 1e-12);
+    assert_near(vote, 0.5 * log(4.0 / 2.0), 1e-12);
+}
+
+/* Eight rows: right in both places, wrong in both, and three ways to differ. */
+static void test_what_is_remembered_by_hand(void **state)
+{
+    const uint8_t seen[8] = { 1, 1, 1, 1, 0, 1, 0, 1 }, unseen[8] = { 1, 0, 0, 1, 0, 0, 1, 1 };
+    double gap, error;
+
+    (void)state;
+    /* differences 0 1 1 0 0 1 -1 0: mean 1/4, squares 4 - 8 / 16 = 3.5, error sqrt(3.5 / 56) = 1/4 */
+    assert_false(gnti_edde_remembers(seen, unseen, 8, &gap, &error));
+    assert_near(gap, 0.25, 1e-12);
+    assert_near(error, 0.25, 1e-12);
+    assert_true(gnti_edde_remembers(seen, unseen, 6, &gap, &error)); /* mean 1/2, error sqrt(1.5 / 30) */
+    assert_near(gap, 0.5, 1e-12);
+    assert_near(error, sqrt(0.05), 1e-12);
+    assert_false(gnti_edde_remembers(unseen, seen, 6, &gap, &error));
+    assert_false(gnti_edde_remembers(seen, seen, 8, &gap, &error)); /* no difference at all */
 }
 
 static void test_mean_and_layers(void **state)
@@ -263,6 +308,8 @@ int main(void)
         cmocka_unit_test(test_first_round_by_hand),
         cmocka_unit_test(test_second_round_by_hand),
         cmocka_unit_test(test_votes_are_held),
+        cmocka_unit_test(test_boosting_by_hand),
+        cmocka_unit_test(test_what_is_remembered_by_hand),
         cmocka_unit_test(test_mean_and_layers),
         cmocka_unit_test(test_gradient_by_differences),
         cmocka_unit_test(test_sources_and_ranks),

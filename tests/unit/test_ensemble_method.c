@@ -295,7 +295,7 @@ static void test_norm_statistics(void **state)
 static const char soup_text[] = "method: soup\nsoup: %s\nmodel: \"gcn:8, gcn\"\ncount: 3\n"
                                 "train: { epochs: 30, lr: 0.05, dropout: 0.5 }\n";
 
-static float *g_start[8];
+static float *g_start[16];
 
 static void remember_start(drive *d, gnt_trainer *tr, int32_t member, int64_t epoch)
 {
@@ -393,10 +393,10 @@ static void test_swap(void **state)
           "swap");
     assert_int_equal(d.spec->num_members, 3);
     assert_string_equal(d.spec->members[0].name, "first");
-    assert_int_equal(gnti_method_waits_for(d.spec, 0), -1);
-    assert_int_equal(gnti_method_waits_for(d.spec, 2), 0);
-    assert_int_equal(d.spec->members[1].train.source, GNTI_SOURCE_WORD_CLUSTERS);
-    assert_true(d.spec->members[1].train.order_seed != d.spec->members[2].train.order_seed);
+    assert_int_equal(gnti_method_waits_for(d.spec, 0).num, 0);
+    assert_int_equal(gnti_method_waits_for(d.spec, 2).num, 1);
+    assert_int_equal(gnti_method_waits_for(d.spec, 2).first, 0);
+    assert_int_equal(d.spec->members[1].train.source, GNTI_SOURCE_WORD_FULL); /* masks of its own */
     assert_true(train(&d, 0, NULL) < 60); /* the target is met before the end */
     gnt_assert_ok(gnti_method_fetch(d.mr, "first", &first, &num));
     for (int32_t m = 1; m < 3; m++) {
@@ -413,6 +413,30 @@ static void test_swap(void **state)
     end(&d);
 }
 
+/* Without dropout, and where the spec says so, workers sample clusters: nothing else would make them differ, or it is wanted. */
+static void test_swap_batches(void **state)
+{
+    static const struct {
+        const char *train;
+        int64_t clusters;
+    } cases[] = { { "epochs: 60", 8 }, { "epochs: 60, dropout: 0.2, source: clusters, clusters: 4", 4 } };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        drive d = { 0 };
+        char text[256];
+
+        snprintf(text, sizeof text, "method: swap\nmodel: \"gcn:8, gcn\"\ncount: 2\ntrain: { %s }\n",
+                 cases[i].train);
+        begin(&d, text, "batches");
+        assert_int_equal(d.spec->members[0].train.source, GNTI_SOURCE_WORD_FULL);
+        assert_int_equal(d.spec->members[1].train.source, GNTI_SOURCE_WORD_CLUSTERS);
+        assert_int_equal(d.spec->members[1].train.clusters, cases[i].clusters);
+        assert_true(d.spec->members[1].train.order_seed != d.spec->members[2].train.order_seed);
+        end(&d);
+    }
+}
+
 /* ---- edde ---- */
 
 static void test_edde_hands_on(void **state)
@@ -425,7 +449,8 @@ static void test_edde_hands_on(void **state)
 
     (void)state;
     begin(&d,
-          "method: edde\nmodel: \"gcn:8, gcn\"\ncount: 3\ntrain: { epochs: 20, lr: 0.05, dropout: 0.2 }\n",
+          "method: edde\nedde-share: 0.5\nedde-epochs: 0.4\nmodel: \"gcn:8, gcn\"\ncount: 3\ntrain: { "
+          "epochs: 20, lr: 0.05, dropout: 0.2 }\n",
           "edde");
     assert_int_equal(train(&d, 0, NULL), 20);
     gnt_assert_ok(gnti_method_fetch(d.mr, "m00", &before, &num));
@@ -455,6 +480,104 @@ static void test_edde_hands_on(void **state)
     end(&d);
 }
 
+/* Answers of probes by hand: of so many layers, right on the rows that their teacher saw; on those that nobody saw right or wrong. */
+static void write_probes(drive *d, float *const *fold, int32_t layers, bool right_unseen)
+{
+    float logits[TRAIN_CASE_NODES * TRAIN_CASE_CLASSES];
+    char file[GNT_TEST_PATH_BYTES + 96];
+
+    for (int32_t r = 0; r < 3; r++) {
+        memset(logits, 0, sizeof logits);
+        for (int64_t v = 0; v < TRAIN_CASE_NODES; v++) {
+            const int32_t y = g_case.data->y.class_of[v];
+            const bool right = fold[r][v] > 0.0f || right_unseen;
+
+            logits[v * TRAIN_CASE_CLASSES + (right ? y : (y + 1) % TRAIN_CASE_CLASSES)] = 3.0f;
+        }
+        snprintf(file, sizeof file, "%s/probe-%d-%d/logits.npy", d->members, (int)r, (int)layers);
+        gnt_assert_ok(gnti_votes_write(file, g_case.data, logits, TRAIN_CASE_CLASSES));
+    }
+}
+
+/* The largest number of layers whose probes remember nothing. */
+static void check_found_layers(drive *d, float *const *fold)
+{
+    static const struct {
+        bool right_unseen[2];
+        int32_t want;
+    } cases[] = {
+        { { true, true }, 2 }, { { true, false }, 1 }, { { false, false }, 0 }, { { false, true }, 2 }
+    };
+    int32_t layers;
+
+    for (int i = 0; i < 4; i++) {
+        write_probes(d, fold, 1, cases[i].right_unseen[0]);
+        write_probes(d, fold, 2, cases[i].right_unseen[1]);
+        gnt_assert_ok(gnti_edde_find_layers(d->mr, &layers));
+        assert_int_equal(layers, cases[i].want);
+    }
+}
+
+/* Three folds and two layers: three teachers and six probes stand in front, each without the right rows; what they leave decides. */
+static void test_edde_counts_layers(void **state)
+{
+    drive d = { 0 };
+    gnti_member_options options[2] = { 0 };
+    float *taught = NULL, *fold[3] = { NULL };
+    int64_t num = 0, first_layer = TRAIN_CASE_FEATURES * 8 + 8;
+    int32_t layers = -1;
+
+    (void)state;
+    begin(&d,
+          "method: edde\nedde-folds: 3\nedde-epochs: 0.4\nmodel: \"gcn:8, gcn\"\ncount: 2\n"
+          "train: { epochs: 20, lr: 0.05, dropout: 0.2 }\n",
+          "folds");
+    assert_int_equal(d.spec->num_members, 11);
+    assert_int_equal(d.spec->edde_layers, 2);
+    assert_string_equal(d.spec->members[2].name, "teach-2");
+    assert_string_equal(d.spec->members[4].name, "probe-1-1");
+    assert_string_equal(d.spec->members[9].name, "m00");
+    assert_int_equal(gnti_method_waits_for(d.spec, 2).num, 0);
+    assert_int_equal(gnti_method_waits_for(d.spec, 7).first, 1);
+    assert_int_equal(gnti_method_waits_for(d.spec, 9).num, 0);
+    assert_int_equal(gnti_method_waits_for(d.spec, 10).num, 10);
+    for (int32_t i = 0; i < 11; i++)
+        for (int32_t k = 0; k < i; k++)
+            assert_true(d.spec->members[i].seed != d.spec->members[k].seed);
+    for (int32_t m = 0; m < 3; m++)
+        gnt_assert_ok(gnti_spec_member_weights(&d.spec->members[m], g_case.data, &fold[m]));
+    options[0].weight = fold[1]; /* as the run has it from the spec */
+    gnt_assert_ok(gnti_method_options(d.mr, 4, &options[0]));
+    gnt_assert_ok(gnti_method_options(d.mr, 1, &options[1]));
+    assert_null(options[1].weight); /* a teacher's fold is the spec's business */
+    for (int64_t i = 0; i < 24; i++) {
+        const int64_t v = g_case.train[i];
+
+        assert_true(options[0].weight[v] > 0.0f ? fold[1][v] > 0.0f && fold[2][v] > 0.0f
+                                                : fold[1][v] <= 0.0f || fold[2][v] <= 0.0f);
+    }
+    for (int32_t m = 0; m < 9; m++)
+        assert_int_equal(train(&d, m, m == 4 ? remember_start : NULL), m < 3 ? 20 : 8);
+    gnt_assert_ok(gnti_method_fetch(d.mr, "teach-1", &taught, &num));
+    assert_memory_equal(g_start[4], taught, (size_t)first_layer * sizeof *taught);
+    assert_memory_not_equal(g_start[4] + first_layer, taught + first_layer,
+                            (size_t)(num - first_layer) * sizeof *taught);
+    check_found_layers(&d, fold);
+    train(&d, 9, NULL);
+    train(&d, 10, remember_start);
+    gnt_assert_ok(gnti_edde_find_layers(d.mr, &layers));
+    gnt_assert_ok(gnti_method_finish(d.mr, NULL));
+    assert_non_null(strstr(find_output(&d, "m01")->note, layers == 0   ? "took 0 of 2"
+                                                         : layers == 1 ? "took 1 of 2"
+                                                                       : "took 2 of 2"));
+    for (int m = 0; m < 3; m++)
+        gnti_free(fold[m]);
+    gnti_free(g_start[4]);
+    gnti_free(g_start[10]);
+    gnti_free(taught);
+    end(&d);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -479,7 +602,9 @@ int main(void)
         cmocka_unit_test(test_soup_shares_a_start),
         cmocka_unit_test(test_soup_of_other_starts_is_told),
         cmocka_unit_test(test_swap),
+        cmocka_unit_test(test_swap_batches),
         cmocka_unit_test(test_edde_hands_on),
+        cmocka_unit_test(test_edde_counts_layers),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -133,8 +133,8 @@ static void greedy_is_what_the_slow_one_chooses(void **state)
         int counts[MAX_MEMBERS] = { 0 }, used = 0, start = 1 + (int)(seed / 2 % 4), in = 0;
 
         make_panel(&p, GNT_LABELS_CLASS, 12 + (int64_t)seed, 3, skill, 2 + (int32_t)(seed % 5), seed);
-        gnt_assert_ok(gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values,
-                                         p.c.num, start, MAX_ROUNDS, weight, &s));
+        gnt_assert_ok(gnti_select_greedy(&p.panel, &(gnti_greedy){ GNTI_METRIC_ACCURACY, start, MAX_ROUNDS },
+                                         (const float *const *)p.values, p.c.num, weight, &s));
         start = start < p.c.num ? start : p.c.num;
         assert_int_equal(s.rounds, MAX_ROUNDS);
         for (int k = 0; k < MAX_ROUNDS; k++) {
@@ -179,8 +179,8 @@ static void rounds_leave_the_loss_of_their_mean(void **state)
         float mean[CELLS];
 
         make_panel(&p, kinds[kind], ROWS, 3, (const double[]){ 1.5, 1.2, 1.4, 1.3 }, 4, 13);
-        gnt_assert_ok(
-            gnti_select_greedy(&p.panel, metrics[kind], (const float *const *)p.values, 4, 1, 8, weight, &s));
+        gnt_assert_ok(gnti_select_greedy(&p.panel, &(gnti_greedy){ metrics[kind], 1, 8 },
+                                         (const float *const *)p.values, 4, weight, &s));
         for (int k = 0; k < 8; k++) {
             for (int m = 0; m < 4; m++) {
                 for (int i = 0; i < CELLS; i++)
@@ -212,8 +212,8 @@ static void first_round_is_the_best_member(void **state)
         double weight[4], nll;
 
         make_panel(&p, GNT_LABELS_CLASS, 40, 3, skill, 4, seed);
-        gnt_assert_ok(gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values, 4, 1,
-                                         1, weight, NULL));
+        gnt_assert_ok(gnti_select_greedy(&p.panel, &(gnti_greedy){ GNTI_METRIC_ACCURACY, 1, 1 },
+                                         (const float *const *)p.values, 4, weight, NULL));
         for (int m = 0; m < 4; m++) {
             int one[MAX_MEMBERS] = { 0 }, chosen[MAX_MEMBERS] = { 0 };
 
@@ -241,8 +241,8 @@ static void ties_go_by_their_rules(void **state)
     memcpy(p.values[0], unsure, sizeof unsure);
     memcpy(p.values[1], sure, sizeof sure);
     memcpy(p.values[2], sure, sizeof sure);
-    gnt_assert_ok(gnti_select_greedy(&p.panel, GNTI_METRIC_ACCURACY, (const float *const *)p.values, 3, 1, 4,
-                                     weight, &s));
+    gnt_assert_ok(gnti_select_greedy(&p.panel, &(gnti_greedy){ GNTI_METRIC_ACCURACY, 1, 4 },
+                                     (const float *const *)p.values, 3, weight, &s));
     /* lower -log p: 1 or 2; lower index: 1; then the one that was chosen before, again and again */
     assert_int_equal(s.chosen[0], 1);
     assert_int_equal(s.chosen[1], 1);
@@ -262,8 +262,8 @@ static void undefined_metric_is_told(void **state)
     make_panel(&p, GNT_LABELS_CLASS, 10, 2, (const double[]){ 1.0, 1.0 }, 2, 1);
     for (int64_t i = 0; i < 10; i++)
         p.panel.class_of[i] = 1; /* no ROC AUC without both classes */
-    gnt_assert_status(gnti_select_greedy(&p.panel, GNTI_METRIC_ROC_AUC, (const float *const *)p.values, 2, 1,
-                                         3, weight, NULL),
+    gnt_assert_status(gnti_select_greedy(&p.panel, &(gnti_greedy){ GNTI_METRIC_ROC_AUC, 1, 3 },
+                                         (const float *const *)p.values, 2, weight, NULL),
                       GNT_ERR_USAGE);
     gnt_assert_error_has("roc-auc", "undefined");
     free_panel(&p);
