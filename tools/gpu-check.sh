@@ -227,7 +227,7 @@ make_large() { # NAME
     if [ "$small" = no ]; then
         case $1 in
         arxiv) options='--nodes 169343 --degree 13.8 --features 128 --classes 40' ;;
-        reddit) options='--nodes 232965 --degree 492 --features 602 --classes 41' ;;
+        reddit) options='--nodes 232965 --degree 506 --features 602 --classes 41' ;;
         products) options='--nodes 2449029 --degree 50.6 --features 100 --classes 47' ;;
         rmat22) generate rmat22 rmat --scale 22 --features 32 --classes 16 --seed 1 && return ;;
         esac

@@ -410,6 +410,37 @@ static void test_failing_allocations(void **state)
     }
 }
 
+/* What is measured is measured in memory of its own: what y had before is added to once. */
+static void test_y_is_left_alone(void **state)
+{
+    static product p;
+    char path[600];
+    gnti_choices *c;
+
+    (void)state;
+    for (int w = 0; w < 4; w++) {
+        snprintf(path, sizeof path, "%s/alone%d.json", gnt_test_folder(), w);
+        c = open_choices(path, GNTI_DET_OFF, true);
+        open_product(&p, winners[w][1], GNTI_DET_OFF, w % 2 == 0 ? 100 : INT32_MAX);
+        make_plan(&p, c);
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            p.y[i] = 1.0f;
+        gnt_assert_ok(gnti_upload(p.s, p.on_y, 0, p.y, sizeof p.y));
+        gnt_assert_ok(gnti_spmm(p.s, p.plan,
+                                &(gnt_spmm_args){ .x = view_of(p.on_x, COLUMNS),
+                                                  .y = view_of(p.on_y, ROWS),
+                                                  .alpha = 1.0f,
+                                                  .beta = 1.0f,
+                                                  .epilogue = GNT_EPILOGUE_NONE }));
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            p.right[i] += 1.0;
+        check_product(&p, false);
+        assert_told(c, winners[w][0], " (measured: ");
+        close_product(&p);
+        gnti_choices_free(&c);
+    }
+}
+
 /* A step is captured with what was decided before it; what was not decided is no capture. */
 static void test_captures(void **state)
 {
@@ -447,7 +478,7 @@ int main(void)
         cmocka_unit_test(test_each_wins),  cmocka_unit_test(test_run_goes_on),
         cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_not_kept),
         cmocka_unit_test(test_row_blocks), cmocka_unit_test(test_failing_allocations),
-        cmocka_unit_test(test_captures),
+        cmocka_unit_test(test_captures),   cmocka_unit_test(test_y_is_left_alone),
     };
 
     return cuda_case_run(tests);
