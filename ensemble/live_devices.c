@@ -177,7 +177,7 @@ gnt_status gnti_live_devices_set(gnti_live *run, const char *devices, int32_t *a
 {
     gnt_status st = GNT_OK;
     gnti_device_spec *specs = NULL;
-    int32_t num = 0, before = run->num_devices;
+    int32_t num = 0, come = 0, before = run->num_devices;
     uint8_t *stays = NULL, *known = NULL;
 
     *added = *removed = 0;
@@ -192,6 +192,13 @@ gnt_status gnti_live_devices_set(gnti_live *run, const char *devices, int32_t *a
             if (!stays[d] && run->devices[d].present && run->specs[d].memory == specs[i].memory &&
                 run->specs[d].index == specs[i].index && gnti_pool_is_alike(&run->specs[d], &specs[i]))
                 stays[d] = known[i] = 1;
+    for (int32_t i = 0; i < num; i++)
+        come += !known[i];
+    GNT_CHECK(before + come <= GNTI_LIVE_MAX_DEVICES, GNT_ERR_LIMIT, /* before anything has changed */
+              "%d devices are new and the run has had %d, more than %d in its life are not counted: stop it "
+              "and go on "
+              "with the same command",
+              (int)come, (int)before, GNTI_LIVE_MAX_DEVICES);
     for (int32_t i = 0; i < num; i++)
         if (!known[i]) {
             GNT_TRY(add_device(run, &specs[i], false)); /* its first epochs tell how fast it is */

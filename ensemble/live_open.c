@@ -257,13 +257,25 @@ done:
     return st;
 }
 
+/* One that may not be written is a matter of usage, told before anything is computed. */
+static gnt_status make_folder(gnti_live *run)
+{
+    const gnt_status st = gnti_run_create(run->config->run, NULL, 1, &run->folder);
+    const gnti_error_record first = *gnti_error_get();
+
+    if (st != GNT_ERR_OUTPUT)
+        return st;
+    return gnti_error_set(GNT_ERR_USAGE, __FILE__, __LINE__, __func__,
+                          "%s: name another run folder with --run", first.text);
+}
+
 gnt_status gnti_live_open(gnti_live *run, bool *complete)
 {
     gnt_status st = GNT_OK;
     char *path = NULL;
 
     begin(run);
-    GNT_TRY(gnti_run_create(run->config->run, NULL, 1, &run->folder));
+    GNT_TRY(make_folder(run));
     GNT_TRY(gnti_path_join(run->config->run, "journal.jsonl", &path));
     GNT_TRY(gnti_journal_open(path, &run->journal));
     if (gnti_journal_num_lines(run->journal) == 0)

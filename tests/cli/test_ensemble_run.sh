@@ -99,6 +99,8 @@ run 2 ensemble resize long --devices 'cpu:clock=virtual'
 err_has "refuses" "on the wall clock"
 run 2 ensemble resize long --devices 'cpu:sped=1'
 err_has "did you mean speed"
+run 2 ensemble resize long --devices 1500 # nothing has changed by what is refused
+err_has "1500 devices are new and the run has had 2"
 run 0 ensemble resize long --devices 'cpu:threads=1' --json
 json 'x["removed"] == 1'
 mkdir long/requests/folder.json # what cannot be read is answered, the run goes on

@@ -49,4 +49,14 @@ run 3 'permission denied' "$GNNTRAIN" partition "$work/secret.h5" --chunks 2 -o 
 
 # a run folder that may not be written is a matter of usage, told before anything is computed
 run 2 'permission denied' "$GNNTRAIN" train "$work/karate.h5" --model gcn --epochs 1 --run "$work/readonly/run"
+printf 'model: "gcn:4, gcn"\ntrain: { epochs: 1 }\n' >"$work/spec.yaml"
+for folder in "$work/readonly/run" "$work/readonly" "$work/karate.h5"; do
+    run 2 'name another run folder' "$GNNTRAIN" ensemble train "$work/spec.yaml" "$work/karate.h5" --run "$folder"
+done
+# an ensemble that may only be read answers all the same
+run 0 '' "$GNNTRAIN" ensemble train "$work/spec.yaml" "$work/karate.h5" --run "$work/ensemble"
+chmod -R a-w "$work/ensemble"
+run 0 '' "$GNNTRAIN" predict "$work/ensemble" -o "$work/p.csv"
+run 0 '' "$GNNTRAIN" ensemble combine "$work/karate.h5" "$work/ensemble"
+chmod -R u+w "$work/ensemble"
 echo "no permission: all as expected"
