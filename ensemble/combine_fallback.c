@@ -14,6 +14,8 @@
 #include "base/alloc.h"
 #include "ensemble/select.h"
 
+#include <string.h>
+
 enum {
     STEPS = 50,
     ROUNDS = 50,
@@ -60,29 +62,26 @@ done:
 }
 
 /* The panel's values by these weights. */
-static void average(const gnti_combining *c, const double *weight, float *out)
+static void average(const gnti_combining *c, const double *weight, double *out)
 {
     const int64_t floats = c->valid.num_nodes * c->valid.num_classes;
 
-    for (int64_t i = 0; i < floats; i++) {
-        double sum = 0.0;
-
-        for (int32_t m = 0; m < c->num; m++)
-            sum += weight[m] * (double)c->values[m][i];
-        out[i] = (float)sum;
-    }
+    memset(out, 0, (size_t)floats * sizeof *out);
+    for (int32_t m = 0; m < c->num; m++)
+        for (int64_t i = 0; i < floats && weight[m] > 0.0; i++)
+            out[i] += weight[m] * (double)c->values[m][i];
 }
 
-/* weight: the least step from w towards g that is not worse; its number, -1: there is none. */
-static int step_towards(const gnti_combining *c, const double *w, const double *g, float *values,
-                        double *weight)
+/* The least step from one mean towards another that is not worse, -1: there is none. values: room as the panel's. */
+static int step_towards(const gnti_combining *c, const double *from, const double *to, float *values)
 {
+    const int64_t floats = c->valid.num_nodes * c->valid.num_classes;
+
     for (int step = 0; step <= STEPS; step++) {
         const double t = (double)step / STEPS;
 
-        for (int32_t m = 0; m < c->num; m++)
-            weight[m] = (1.0 - t) * w[m] + t * g[m];
-        average(c, weight, values);
+        for (int64_t i = 0; i < floats; i++)
+            values[i] = (float)((1.0 - t) * from[i] + t * to[i]);
         if (!gnti_combine_is_worse(c, gnti_panel_metric(&c->valid, c->metric, values), c->quality[c->best]))
             return step;
     }
@@ -99,29 +98,35 @@ static double sum_of_squares(const double *weight, int32_t num)
 }
 
 /* The widest of what all starts lead to; values: room as the panel's. step: -1 where there is none. */
-static gnt_status find_widest(const gnti_combining *c, const double *w, float *values, double *widest,
+static gnt_status find_widest(const gnti_combining *c, const double *wanted, float *values, double *widest,
                               int *out_step)
 {
     gnt_status st = GNT_OK;
-    double *selected = NULL, *weight = NULL;
+    const int64_t floats = c->valid.num_nodes * c->valid.num_classes;
+    double *weight = NULL, *from = NULL, *to = NULL;
 
     *out_step = -1;
-    GNT_TRY(gnti_alloc_array(&selected, c->num));
     GNT_TRY(gnti_alloc_array(&weight, c->num));
+    GNT_TRY(gnti_alloc_array(&from, floats + 1));
+    GNT_TRY(gnti_alloc_array(&to, floats + 1));
+    average(c, wanted, from);
     for (int32_t start = 1; start <= STARTS && start <= c->num && *out_step != 0; start++) {
         int step;
 
-        GNT_TRY(select_from(c, start, selected));
-        step = step_towards(c, w, selected, values, weight);
+        GNT_TRY(select_from(c, start, weight));
+        average(c, weight, to);
+        step = step_towards(c, from, to, values);
+        for (int32_t m = 0; m < c->num; m++)
+            weight[m] = (1.0 - (double)step / STEPS) * wanted[m] + (double)step / STEPS * weight[m];
         if (step < 0 || (*out_step >= 0 && sum_of_squares(weight, c->num) >= sum_of_squares(widest, c->num)))
             continue;
-        for (int32_t m = 0; m < c->num; m++)
-            widest[m] = weight[m];
+        memcpy(widest, weight, (size_t)c->num * sizeof *widest);
         *out_step = step;
     }
 done:
-    gnti_free(selected);
     gnti_free(weight);
+    gnti_free(from);
+    gnti_free(to);
     return st;
 }
 

@@ -480,8 +480,10 @@ static void test_edde_hands_on(void **state)
     end(&d);
 }
 
-/* Answers of probes by hand: of so many layers, right on the rows that their teacher saw; on those that nobody saw right or wrong. */
-static void write_probes(drive *d, float *const *fold, int32_t layers, bool right_unseen)
+/* What probes get right: all rows; those that they or their teacher saw; those that they saw themselves. */
+typedef enum knowledge { KNOWS, REMEMBERS, FORGETS } knowledge;
+
+static void write_probes(drive *d, float *const *fold, int32_t layers, knowledge what)
 {
     float logits[TRAIN_CASE_NODES * TRAIN_CASE_CLASSES];
     char file[GNT_TEST_PATH_BYTES + 96];
@@ -490,7 +492,8 @@ static void write_probes(drive *d, float *const *fold, int32_t layers, bool righ
         memset(logits, 0, sizeof logits);
         for (int64_t v = 0; v < TRAIN_CASE_NODES; v++) {
             const int32_t y = g_case.data->y.class_of[v];
-            const bool right = fold[r][v] > 0.0f || right_unseen;
+            const bool new_to_both = fold[r][v] <= 0.0f, new = new_to_both || fold[(r + 1) % 3][v] <= 0.0f;
+            const bool right = what == KNOWS || (what == REMEMBERS ? !new_to_both : !new);
 
             logits[v * TRAIN_CASE_CLASSES + (right ? y : (y + 1) % TRAIN_CASE_CLASSES)] = 3.0f;
         }
@@ -503,16 +506,17 @@ static void write_probes(drive *d, float *const *fold, int32_t layers, bool righ
 static void check_found_layers(drive *d, float *const *fold)
 {
     static const struct {
-        bool right_unseen[2];
+        knowledge of_one, of_two;
         int32_t want;
     } cases[] = {
-        { { true, true }, 2 }, { { true, false }, 1 }, { { false, false }, 0 }, { { false, true }, 2 }
+        { KNOWS, KNOWS, 2 },     { KNOWS, REMEMBERS, 1 },   { REMEMBERS, REMEMBERS, 0 },
+        { REMEMBERS, KNOWS, 2 }, { FORGETS, REMEMBERS, 1 }, { KNOWS, FORGETS, 2 },
     };
     int32_t layers;
 
-    for (int i = 0; i < 4; i++) {
-        write_probes(d, fold, 1, cases[i].right_unseen[0]);
-        write_probes(d, fold, 2, cases[i].right_unseen[1]);
+    for (int i = 0; i < 6; i++) {
+        write_probes(d, fold, 1, cases[i].of_one);
+        write_probes(d, fold, 2, cases[i].of_two);
         gnt_assert_ok(gnti_edde_find_layers(d->mr, &layers));
         assert_int_equal(layers, cases[i].want);
     }
