@@ -24,6 +24,8 @@ gnt_status gnti_fusion_forecast_make(const gnti_spec_member *member, int32_t num
     *out = f;
     f = (gnti_fusion_forecast){ 0 };
 done:
+    if (st != GNT_OK)
+        gnti_error_prefix("member %s: ", member->name);
     gnti_fusion_forecast_free(&f);
     return st;
 }

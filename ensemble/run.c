@@ -3,6 +3,7 @@
 #include "ensemble/live.h"
 
 #include "base/file.h"
+#include "partition/partition.h"
 
 #include <string.h>
 
@@ -28,13 +29,19 @@ done:
     return st;
 }
 
+/* What would fail each member is told before any is tried. */
 static gnt_status check(const gnti_live *run)
 {
     gnt_status st = GNT_OK;
+    const char *path = run->config->partition;
+    gnti_partition *partition = NULL;
 
     GNT_CHECK(run->config->run != NULL && run->config->run[0] != '\0', GNT_ERR_ARG,
               "an ensemble needs a run folder");
+    if (path != NULL && path[0] != '\0')
+        GNT_TRY(gnti_partition_read(path, gnti_dataset_source_graph(run->data), &partition));
 done:
+    gnti_partition_free(&partition);
     return st;
 }
 

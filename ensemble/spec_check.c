@@ -38,6 +38,12 @@ static gnt_status check_member(const gnti_spec_member *m, const gnt_dataset *dat
                              gnt_model_num_layers(model), &rules, &num_rules));
     GNT_TRY(gnti_config_loss(&copy, data->y.kind, &loss));
     GNT_TRY(gnti_passes_parse(copy.no_pass, &passes));
+    GNT_CHECK(copy.chunks <= data->num_nodes, GNT_ERR_USAGE,
+              "%lld chunks are asked for, the graph has %lld nodes", (long long)copy.chunks,
+              (long long)data->num_nodes);
+    GNT_CHECK(copy.source != GNTI_SOURCE_WORD_CLUSTERS || copy.clusters <= data->num_nodes, GNT_ERR_USAGE,
+              "%lld clusters are asked for, the graph has %lld nodes", (long long)copy.clusters,
+              (long long)data->num_nodes);
     if (prepare)
         GNT_TRY(gnti_prepare(data, &copy, &prepared));
 done:
@@ -88,9 +94,9 @@ gnt_status gnti_spec_check(const gnti_spec_draft *d, const gnt_dataset *data)
         if (i > 0 && m->variation == spec->members[i - 1].variation)
             continue;
         st = check_member(m, data, i == 0 || !prepares_alike(&spec->members[0].train, &m->train));
-        if (st == GNT_ERR_USAGE || st == GNT_ERR_ARG)
-            st = gnti_yaml_fail(node_of(d), GNT_ERR_FORMAT, "member %s%s%s%s: %s", m->name,
-                                m->differs[0] == '\0' ? "" : " (", m->differs,
+        if (st == GNT_ERR_USAGE || st == GNT_ERR_ARG || st == GNT_ERR_LIMIT)
+            st = gnti_yaml_fail(node_of(d), st == GNT_ERR_LIMIT ? st : GNT_ERR_FORMAT, "member %s%s%s%s: %s",
+                                m->name, m->differs[0] == '\0' ? "" : " (", m->differs,
                                 m->differs[0] == '\0' ? "" : ")", gnt_last_error());
         GNT_TRY(st);
         GNT_TRY(check_rows(d, m, data));

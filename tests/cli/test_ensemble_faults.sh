@@ -104,3 +104,19 @@ err_has "member 'm06' failed and is not in the ensemble: epoch" "2 more members 
 [ "$(grep -c 'failed and are not in the ensemble' partly/report.html)" -eq 1 ] || fail "the page does not say once who failed"
 grep -F "<h2>Events" partly/report.html >/dev/null || fail "the page does not say what happened"
 [ "$(grep -c ', 0 train,' err)" -eq 1 ] || fail "the last line of progress stands there twice"
+
+# what would fail every member is told before any is tried
+run 0 partition other.h5 --chunks 3 -o other.part.h5 -q
+run 3 ensemble train spec.yaml graph.h5 --run none --partition other.part.h5
+err_has "was cut from another graph"
+[ ! -e none ] || fail "a run began with the partition of another graph"
+for keys in 'chunks: 201' 'source: clusters, clusters: 201' 'split: none'; do
+    printf 'model: "gcn:8, gcn"\ntrain: { epochs: 2, %s }\n' "$keys" >bad.yaml
+    for verb in plan train; do
+        run 3 ensemble $verb bad.yaml graph.h5
+        err_has "'bad.yaml' line 2, train: member m00:"
+    done
+done
+python3 -c 'print("model: \"" + "gcn:8, " * 1500 + "gcn\"")' >bad.yaml
+run 4 ensemble plan bad.yaml graph.h5
+err_has "'bad.yaml' line 1" "1501 layers, the limit is 1000"
