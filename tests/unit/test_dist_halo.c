@@ -16,7 +16,7 @@ static void test_random_plans_on_devices(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 120; seed++) {
-        gnt_device_halo_case c = { "cpu", true, seed };
+        gnt_device_halo_case c = { "cpu", true, seed, false };
 
         gnt_ranks_run(1 + (int32_t)(seed % 8), 0.0, gnt_case_device_halo_rounds, &c, NULL);
     }
