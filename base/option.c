@@ -223,13 +223,37 @@ static int32_t find_word(const char *words, const char *text)
     return -1;
 }
 
+/* "did you mean 'adam'?" behind the list, where a word is near. */
+static gnt_status unknown_word(const gnt_option *o, const char *text)
+{
+    enum { MAX_WORDS = 32, ALL_BYTES = 512 };
+    char all[ALL_BYTES];
+    const char *words[MAX_WORDS], *nearest = NULL;
+    size_t num = 0;
+
+    if (snprintf(all, sizeof all, "%s", o->words) < (int)sizeof all) {
+        for (char *w = all; w != NULL && num < MAX_WORDS; num++) {
+            char *bar = strchr(w, '|');
+
+            words[num] = w;
+            if (bar != NULL)
+                *bar = '\0';
+            w = bar == NULL ? NULL : bar + 1;
+        }
+        nearest = gnti_name_nearest(words, num, text);
+    }
+    return gnti_error_set(GNT_ERR_USAGE, __FILE__, __LINE__, __func__,
+                          "option '%s': '%s' is not one of %s%s%s%s", o->name, text, o->words,
+                          nearest == NULL ? "" : ": did you mean '", nearest == NULL ? "" : nearest,
+                          nearest == NULL ? "" : "'?");
+}
+
 static gnt_status set_word(const gnt_option *o, int32_t *out, const char *text)
 {
     const int32_t index = find_word(o->words, text);
 
     if (index < 0)
-        return gnti_error_set(GNT_ERR_USAGE, __FILE__, __LINE__, __func__,
-                              "option '%s': '%s' is not one of %s", o->name, text, o->words);
+        return unknown_word(o, text);
     *out = index;
     return GNT_OK;
 }

@@ -74,8 +74,9 @@ static gnt_status run(cli_call *call)
     (void)gntx_json_to_int(gntx_json_find(report, "num_errors"), &errors);
     (void)gntx_json_to_int(gntx_json_find(report, "num_warnings"), &warnings);
     if (errors > 0 || (o->strict && warnings > 0))
-        st = gntx_fail(GNT_ERR_FORMAT, "'%s' has %lld errors and %lld warnings", call->arguments[0],
-                       (long long)errors, (long long)warnings);
+        st = gntx_fail(GNT_ERR_FORMAT, "'%s' has %lld %s and %lld %s", call->arguments[0], (long long)errors,
+                       errors == 1 ? "error" : "errors", (long long)warnings,
+                       warnings == 1 ? "warning" : "warnings");
 done:
     gntx_json_free(&report);
     gnt_dataset_free(&data);

@@ -56,12 +56,12 @@ static void show(const gntx_ensemble_progress *p, void *user)
 static gnt_status run(cli_call *call)
 {
     gnt_status st = GNT_OK;
-    const gntx_ensemble_options *options = cli_options_of(call, 0);
+    const gntx_ensemble_options *options = cli_options_of(call, CLI_ENSEMBLE_OPTIONS);
     gnt_context *ctx = NULL;
     gntx_json *summary = NULL;
     shown s = { .at = gntx_clock_seconds(), .on_terminal = cli_is_terminal() };
 
-    GNT_TRY(cli_context_create(cli_options_of(call, 1), level_of(options), true, &ctx));
+    GNT_TRY(cli_context_create(cli_options_of(call, CLI_ENSEMBLE_MACHINE), level_of(options), true, &ctx));
     cli_stop_begin_ensemble();
     st = gntx_ensemble_train(ctx, call->arguments[0], call->arguments[1], options,
                              call->common.quiet || gntx_context_rank(ctx) != 0 ? NULL : show, &s, &summary);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gnntrain info: facts of a dataset file, the summary of a run folder, or the model card of a checkpoint. */
+/* gnntrain info: facts of a dataset file, the summary of a run folder, how far an ensemble is, or the model card of a checkpoint. */
+#include <gnntrain/experimental_ensemble.h>
+
 #include "cli/cli.h"
 
 #include <stdio.h>
@@ -16,13 +18,19 @@ static bool is_folder(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
-static gnt_status run_facts(const char *run, gntx_json **out)
+static bool has_file(const char *folder, const char *name)
 {
     char path[PATH_BYTES];
 
-    if (snprintf(path, sizeof path, "%s/summary.json", run) >= (int)sizeof path)
-        return gntx_fail(GNT_ERR_USAGE, "the name of the run folder is too long");
-    return access(path, F_OK) == 0 ? gntx_run_facts(run, out) : gntx_model_card(run, out);
+    return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
+/* A summary; of an ensemble without one what its journal says; of a folder with neither the card of its checkpoint. */
+static gnt_status run_facts(const char *run, gntx_json **out)
+{
+    if (has_file(run, "summary.json"))
+        return gntx_run_facts(run, out);
+    return has_file(run, "journal.jsonl") ? gntx_ensemble_facts(run, out) : gntx_model_card(run, out);
 }
 
 /* A file is a dataset or a checkpoint; what is neither gets the error of the dataset's reader, and a damaged checkpoint

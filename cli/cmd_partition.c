@@ -129,8 +129,11 @@ static gnt_status run(cli_call *call)
     GNT_TRY(gntx_partition(call->arguments[0], options, output->output, &report));
     GNT_TRY(print_report(call, report));
     rewritten = text_of(report, "rewritten");
-    cli_say("next: gnntrain train %s --partition %s --devices 2",
-            rewritten[0] != '\0' ? rewritten : call->arguments[0], text_of(report, "file"));
+    if (int_of(report, "num_chunks") > 1)
+        cli_say("next: gnntrain train %s --partition %s --devices 2",
+                rewritten[0] != '\0' ? rewritten : call->arguments[0], text_of(report, "file"));
+    else
+        cli_say("one chunk is for one device: --chunks 2 cuts the graph for two");
 done:
     gntx_json_free(&report);
     return st;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gnntrain submit: the batch script of a training run under Slurm, printed or sent by sbatch.
  *
- * The line behind "--" is parsed as `train` would, here and now: a job that waits for hours must not end at a misspelt
+ * The line behind "--" is parsed as `train` (or `ensemble train`) would, here and now: a job that waits for hours must not end at a misspelt
  * option. What the two halves say about ranks and threads has to agree, and there has to be a run folder: without one
  * nothing goes on after a stop.
  */
+#include <gnntrain/experimental_ensemble.h>
+
+#include "cli/ensemble_table.h"
 #include "cli/setup.h"
 #include "cli/submit.h"
 
@@ -208,52 +211,84 @@ static int64_t count_devices(const char *text)
     return count;
 }
 
+/* What stands behind "--": a call of train or of ensemble train. */
+typedef struct job_line {
+    cli_call *call;
+    int num_words; /* of the verb */
+    const char *run, *devices;
+    int64_t threads;
+} job_line;
+
 /* What the job is and what it runs have to agree, as the run itself would find hours later. */
-static gnt_status check_training(cli_call *train, const cli_submit *o, int64_t ranks)
+static gnt_status check_devices(const job_line *l, const cli_submit *o, int64_t ranks)
 {
-    const gnt_trainer_config *config = cli_options_of(train, CLI_SETUP_TRAINER);
-    const cli_machine *machine = cli_options_of(train, CLI_SETUP_MACHINE);
+    const int64_t named = l->devices != NULL ? count_devices(l->devices) : 0;
     char count[24];
 
-    if (train->common.help || train->common.print_config)
-        return gntx_fail(GNT_ERR_USAGE, "--help and --print-config train nothing: leave them out of a job");
-    if (train->num_arguments != 1)
-        return gntx_fail(GNT_ERR_USAGE,
-                         "'train' takes one FILE, not %d: gnntrain submit [options] -- train FILE --run DIR",
-                         train->num_arguments);
-    if (config->run == NULL || config->run[0] == '\0')
-        return gntx_fail(
-            GNT_ERR_USAGE,
-            "the job has no run folder, so it could not go on after a stop: add --run DIR behind train");
     snprintf(count, sizeof count, "%lld", (long long)ranks);
-    if (config->devices != NULL && ranks != 1 && count_devices(config->devices) != ranks)
+    if (l->devices != NULL && ranks != 1 && named != ranks && (l->num_words == 1 || named != 1))
+        return gntx_fail(GNT_ERR_USAGE,
+                         "%s --devices '%s' names %lld devices, the job has %s ranks: leave --devices out, "
+                         "each rank is a device",
+                         l->call->verb->name, l->devices, (long long)named,
+                         ranks == 0 ? "a varying number of" : count);
+    if (l->threads > o->cpus_per_task)
         return gntx_fail(
             GNT_ERR_USAGE,
-            "train --devices '%s' names %lld devices, the job has %s ranks: leave --devices out, each "
-            "rank is a device",
-            config->devices, (long long)count_devices(config->devices),
-            ranks == 0 ? "a varying number of" : count);
-    if (machine->threads > o->cpus_per_task)
-        return gntx_fail(
-            GNT_ERR_USAGE,
-            "train --threads %lld on --cpus-per-task %lld: leave --threads out or raise --cpus-per-task",
-            (long long)machine->threads, (long long)o->cpus_per_task);
+            "%s --threads %lld on --cpus-per-task %lld: leave --threads out or raise --cpus-per-task",
+            l->call->verb->name, (long long)l->threads, (long long)o->cpus_per_task);
     return GNT_OK;
 }
 
-/* The words behind "--" as `train` understands them. */
-static gnt_status parse_training(const cli_call *call, char **words, cli_call *train)
+static gnt_status check_training(const job_line *l, const cli_submit *o, int64_t ranks)
+{
+    const cli_verb *verb = l->call->verb;
+
+    if (l->call->common.help || l->call->common.print_config)
+        return gntx_fail(GNT_ERR_USAGE, "--help and --print-config train nothing: leave them out of a job");
+    if (l->call->num_arguments != verb->min_arguments)
+        return gntx_fail(GNT_ERR_USAGE,
+                         "'%s' takes %s, not %d files: gnntrain submit [options] -- %s %s --run DIR",
+                         verb->name, verb->arguments, l->call->num_arguments, verb->name, verb->arguments);
+    if (l->run == NULL || l->run[0] == '\0')
+        return gntx_fail(
+            GNT_ERR_USAGE,
+            "the job has no run folder, so it could not go on after a stop: add --run DIR behind %s",
+            verb->name);
+    return check_devices(l, o, ranks);
+}
+
+/* The words behind "--" as the verb understands them; parsing moves them. */
+static gnt_status parse_training(const cli_call *call, char **words, job_line *l)
 {
     gnt_status st = GNT_OK;
+    const char *const *given = (const char *const *)call->arguments;
+    const bool many =
+        call->num_arguments > 1 && strcmp(given[0], "ensemble") == 0 && strcmp(given[1], "train") == 0;
 
-    if (strcmp(call->arguments[0], "train") != 0)
-        return gntx_fail(GNT_ERR_USAGE, "a job trains: 'train' is expected behind --, not '%s'",
-                         call->arguments[0]);
-    GNT_TRY(cli_call_begin(train, cli_find_verb("train")));
-    GNT_TRY(cli_call_parse(train, call->num_arguments - 1, words));
+    if (!many && strcmp(given[0], "train") != 0)
+        return gntx_fail(GNT_ERR_USAGE,
+                         "a job trains: 'train' or 'ensemble train' is expected behind --, not '%s'",
+                         given[0]);
+    l->num_words = many ? 2 : 1;
+    GNT_TRY(cli_call_begin(l->call, cli_find_verb(many ? "ensemble train" : "train")));
+    GNT_TRY(cli_call_parse(l->call, call->num_arguments - l->num_words, words + l->num_words));
+    if (many) {
+        const gntx_ensemble_options *settings = cli_options_of(l->call, CLI_ENSEMBLE_OPTIONS);
+
+        l->run = settings->run;
+        l->devices = settings->devices;
+        l->threads = ((const cli_machine *)cli_options_of(l->call, CLI_ENSEMBLE_MACHINE))->threads;
+    } else {
+        const gnt_trainer_config *config = cli_options_of(l->call, CLI_SETUP_TRAINER);
+
+        l->run = config->run;
+        l->devices = config->devices;
+        l->threads = ((const cli_machine *)cli_options_of(l->call, CLI_SETUP_MACHINE))->threads;
+    }
 done:
     if (st != GNT_OK)
-        gntx_error_prefix("train: ");
+        gntx_error_prefix("%s: ", many ? "ensemble train" : "train");
     return st;
 }
 
@@ -307,26 +342,28 @@ static gnt_status call_sbatch(const char *path, char *id, size_t id_bytes)
     return GNT_OK;
 }
 
-static gnt_status send(const char *script, const char *file, const char *run)
+static gnt_status send(const char *script, const job_line *l)
 {
     gnt_status st = GNT_OK;
     char path[4096], id[64];
     gntx_json *facts = NULL;
 
-    if (access(file, R_OK) != 0)
-        return gntx_fail(GNT_ERR_IO, "cannot read '%s', which the job would train on: %s", file,
-                         strerror(errno));
-    if (snprintf(path, sizeof path, "%s/submit.sbatch", run) >= (int)sizeof path)
-        return gntx_fail(GNT_ERR_USAGE, "the path of the run folder is too long: %zu letters", strlen(run));
-    GNT_TRY(gntx_folder_create(run));
+    for (int i = 0; i < l->call->num_arguments; i++)
+        if (access(l->call->arguments[i], R_OK) != 0)
+            return gntx_fail(GNT_ERR_IO, "cannot read '%s', which the job would read: %s",
+                             l->call->arguments[i], strerror(errno));
+    if (snprintf(path, sizeof path, "%s/submit.sbatch", l->run) >= (int)sizeof path)
+        return gntx_fail(GNT_ERR_USAGE, "the path of the run folder is too long: %zu letters",
+                         strlen(l->run));
+    GNT_TRY(gntx_folder_create(l->run));
     GNT_TRY(gntx_file_write(path, script));
     GNT_TRY(call_sbatch(path, id, sizeof id));
     GNT_TRY(gntx_json_create_object(&facts));
     GNT_TRY(gntx_json_set_text(facts, "job", id));
     GNT_TRY(gntx_json_set_text(facts, "script", path));
-    GNT_TRY(gntx_json_set_text(facts, "run", run));
+    GNT_TRY(gntx_json_set_text(facts, "run", l->run));
     GNT_TRY(cli_print_facts(facts));
-    cli_say("next: squeue -j %s, gnntrain info %s", id, run);
+    cli_say("next: squeue -j %s, gnntrain info %s", id, l->run);
 done:
     gntx_json_free(&facts);
     return st;
@@ -336,23 +373,21 @@ static gnt_status run(cli_call *call)
 {
     gnt_status st = GNT_OK;
     const cli_submit *o = cli_options_of(call, 0);
-    cli_call *train = calloc(1, sizeof *train);
-    char **words = calloc((size_t)call->num_arguments, sizeof *words); /* parsing moves them */
-    const char *folder;
+    job_line line = { .call = calloc(1, sizeof *line.call) };
+    char **words = calloc((size_t)call->num_arguments, sizeof *words);
     char *script = NULL, name[128];
     int64_t ranks = 0;
 
-    if (train == NULL || words == NULL) {
+    if (line.call == NULL || words == NULL) {
         st = gntx_fail(GNT_ERR_NOMEM, "no memory for the options of train");
         goto done;
     }
-    memcpy(words, call->arguments + 1, (size_t)(call->num_arguments - 1) * sizeof *words);
+    memcpy(words, call->arguments, (size_t)call->num_arguments * sizeof *words);
     GNT_TRY(check_job(o, &ranks));
-    GNT_TRY(parse_training(call, words, train));
-    GNT_TRY(check_training(train, o, ranks));
-    folder = ((const gnt_trainer_config *)cli_options_of(train, CLI_SETUP_TRAINER))->run;
-    name_of_run(folder, name, sizeof name);
-    script = cli_batch_script(o, o->job_name != NULL ? o->job_name : name, folder, call->arguments,
+    GNT_TRY(parse_training(call, words, &line));
+    GNT_TRY(check_training(&line, o, ranks));
+    name_of_run(line.run, name, sizeof name);
+    script = cli_batch_script(o, o->job_name != NULL ? o->job_name : name, line.run, call->arguments,
                               call->num_arguments);
     if (script == NULL)
         st = gntx_fail(GNT_ERR_NOMEM, "no memory for the batch script");
@@ -361,13 +396,13 @@ static gnt_status run(cli_call *call)
         fputs(script, stdout);
         GNT_TRY(cli_flush());
     } else {
-        GNT_TRY(send(script, train->arguments[0], folder));
+        GNT_TRY(send(script, &line));
     }
 done:
     free(script);
-    if (train != NULL)
-        cli_call_free(train);
-    free(train);
+    if (line.call != NULL)
+        cli_call_free(line.call);
+    free(line.call);
     free(words);
     return st;
 }
@@ -376,11 +411,13 @@ const cli_verb cmd_submit = {
     .name = "submit",
     .summary = "train as a batch job under Slurm that requeues itself until it is done",
     .arguments = "[options] -- train FILE ... --run DIR",
-    .details = "Sends the batch script by sbatch, from the folder it is called in, and keeps it as "
-               "DIR/submit.sbatch; "
-               "--dry-run prints it. Before the time limit the run is stopped with a checkpoint and the job "
-               "requeued, "
-               "until summary.json says complete.",
+    .details =
+        "Sends the batch script by sbatch, from the folder it is called in, and keeps it as "
+        "DIR/submit.sbatch; "
+        "--dry-run prints it. Before the time limit the run is stopped with a checkpoint and the job "
+        "requeued, "
+        "until summary.json says complete. An ensemble is sent the same way: behind -- stands ensemble "
+        "train SPEC DATA ... --run DIR, and each rank is a device.",
     .examples = { "gnntrain submit --nodes 2 --cpus-per-task 16 --time 04:00:00 -- train big.h5 --run "
                   "big-run",
                   "gnntrain submit --dry-run -- train cora.h5 --run cora-run > job.sbatch" },

@@ -43,9 +43,16 @@ void cli_verb_key(const cli_verb *verb, char between, char *out, size_t out_byte
 
 static gnt_status unknown_verb(const char *name)
 {
+    static const char *const options[] = { "--help", "--version", "--man", "--completion" };
     const char *names[MAX_NAMES], *nearest;
     size_t count = 0;
 
+    if (name[0] == '-') {
+        nearest = gntx_name_nearest(options, sizeof options / sizeof *options, name);
+        return gntx_fail(GNT_ERR_USAGE, "a verb comes first, '%s' is none%s%s%s", name,
+                         nearest == NULL ? "" : ", did you mean ", nearest == NULL ? "" : nearest,
+                         nearest == NULL ? "" : "?");
+    }
     for (int i = 0; i < cli_num_verbs && count < MAX_NAMES; i++)
         names[count++] = cli_verbs[i]->name;
     nearest = gntx_name_nearest(names, count, name);

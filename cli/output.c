@@ -217,8 +217,10 @@ static gnt_status print_value(const char *key, const gntx_json *value, int inden
             return GNT_OK;
         }
         if (is_too_long(value)) {
-            printf("%*s%-*s  %lld, see --json\n", indent, "", width, name,
-                   (long long)gntx_json_length(value));
+            printf("%*s%-*s  %lld", indent, "", width, name, (long long)gntx_json_length(value));
+            if (gntx_json_is_array(gntx_json_at(value, 0)))
+                printf(" x %lld", (long long)gntx_json_length(gntx_json_at(value, 0)));
+            printf(" values, see --json\n");
             return GNT_OK;
         }
         printf("%*s%s\n", indent, "", name);

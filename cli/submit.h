@@ -20,7 +20,7 @@ typedef struct cli_submit {
 extern const char *const cli_batch_template[];
 
 /* The script as a new text, NULL when there is no memory for it; to be freed with free. `words` stand behind the command:
- * "train", its file, its options. */
+ * "train" or "ensemble" "train", files, options. */
 char *cli_batch_script(const cli_submit *options, const char *job_name, const char *run, char *const *words,
                        int num_words);
 /* A new text that a shell reads as the word `text`, NULL when there is no memory; to be freed with free. */

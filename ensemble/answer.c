@@ -252,16 +252,19 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
     asked of = { 0 };
     const gntx_predict_options standard = { .what = GNTI_PREDICT_CLASSES, .seed = -1 };
 
-    GNT_CHECK(ctx != NULL && out_path != NULL && report != NULL, GNT_ERR_ARG,
-              "context, out_path and report must not be NULL");
+    GNT_CHECK(ctx != NULL && out_path != NULL, GNT_ERR_ARG, "context and out_path must not be NULL");
     options = options != NULL ? options : &standard;
     GNT_TRY(gnti_predict_check(options, out_path));
     GNT_TRY(find_subject(run, &of));
     GNT_TRY(check_single(ctx, run, &of));
     GNT_TRY(of.run != NULL ? predict_ensemble(ctx, of.run, of.name, options, out_path, &o)
                            : gnti_predict_run(ctx, run, options, out_path, &o));
-    *report = (gntx_json *)o;
+    if (report != NULL) {
+        *report = (gntx_json *)o;
+        o = NULL; /* handed over */
+    }
 done:
+    gnti_json_free(&o);
     free_asked(&of);
     return st;
 }

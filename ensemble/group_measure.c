@@ -78,7 +78,7 @@ done:
 static gnt_status run_epochs(gnt_trainer *tr, double *out)
 {
     double least = INFINITY;
-    gnt_epoch_stats stats;
+    gnt_epoch_stats stats = { .struct_size = sizeof stats };
 
     for (int i = 0; i < WARM_UP + EPOCHS; i++) {
         const double begin = gnti_clock_seconds();

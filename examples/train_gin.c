@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     gnt_dataset *data = NULL;
     gnt_model *model = NULL;
     gnt_trainer *tr = NULL;
-    gnt_epoch_stats s;
+    gnt_epoch_stats s = { .struct_size = sizeof s };
 
     GNT_TRY(gnt_context_create("device=auto", &ctx)); /* the CPU when there is no GPU */
     GNT_TRY(gnt_layer_register(ctx, &gin_layer));

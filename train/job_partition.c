@@ -22,13 +22,24 @@ done:
     return st;
 }
 
+/* As many as the number of nodes asks for, in a small graph one for each device at least. */
+static int32_t num_chunks(const gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config)
+{
+    const int32_t size = job->place.size;
+    const bool is_free = config->chunks == 0 && data->chunks.num_chunks == 0;
+
+    if (is_free && size > gnti_default_chunks(data->num_nodes) && size <= data->num_nodes)
+        return size;
+    return (int32_t)config->chunks; /* 0: by the number of nodes */
+}
+
 /* Makes one and keeps it in the run folder, so that a resumed run finds it. */
 static gnt_status make_partition(gnti_job *job, const gnt_dataset *data, const gnt_trainer_config *config,
                                  const char graph_sha256[65], const char *path)
 {
     gnt_status st = GNT_OK;
     const gnti_partition_config how = { .method = GNTI_PART_METIS,
-                                        .num_chunks = (int32_t)config->chunks,
+                                        .num_chunks = num_chunks(job, data, config),
                                         .tolerance = 1.05 };
 
     GNT_TRY(gnti_partition_of_dataset(data, &how, &job->partition));
@@ -118,8 +129,9 @@ gnt_status gnti_job_find_partition(gnti_job *job, const gnt_dataset *data, const
               "trace '%s' shows ranks and this run has none: give --devices, --partition or --chunks too",
               config->trace);
     GNT_CHECK(job->partition == NULL || job->place.size <= job->partition->num_chunks, GNT_ERR_USAGE,
-              "%d devices but only %d chunks: use fewer devices, or a cut of more chunks (--chunks %d)",
-              (int)job->place.size, (int)job->partition->num_chunks, (int)job->place.size);
+              "%d devices but only %d %s: use fewer devices, or a cut of more chunks (--chunks %d)",
+              (int)job->place.size, (int)job->partition->num_chunks,
+              job->partition->num_chunks == 1 ? "chunk" : "chunks", (int)job->place.size);
 done:
     gnti_free(kept);
     return st;

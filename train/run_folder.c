@@ -93,47 +93,72 @@ done:
     return st;
 }
 
-/* One process at a time trains in a folder. File systems without locks are taken at their word. */
+/* False: somebody else has it. File systems without locks are taken at their word. */
+static bool take_lock(int fd)
+{
+    const struct timespec moment = { 0, 20000000 };
+    int refused = flock(fd, LOCK_EX | LOCK_NB);
+
+    for (int i = 0; i < 3 && refused != 0 && errno == EWOULDBLOCK; i++) {
+        nanosleep(&moment, NULL); /* info looks whether somebody has the lock by taking it for a moment */
+        refused = flock(fd, LOCK_EX | LOCK_NB);
+    }
+    return refused == 0 || errno != EWOULDBLOCK;
+}
+
+/* One process at a time trains in a folder. Two locks: that of the folder stays when the log is moved away (rotated) or deleted, that
+ * of the log works on NFS, where a folder cannot be locked. */
 static gnt_status lock_folder(gnti_run *run)
 {
     gnt_status st = GNT_OK;
-    const struct timespec moment = { 0, 20000000 };
-    int refused;
 
     run->lock = open(run->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (run->lock < 0)
         return gnti_error_errno(errno, 1, "open", run->log);
-    refused = flock(run->lock, LOCK_EX | LOCK_NB);
-    for (int i = 0; i < 3 && refused != 0 && errno == EWOULDBLOCK; i++) {
-        nanosleep(&moment, NULL); /* info looks whether somebody has the lock by taking it for a moment */
-        refused = flock(run->lock, LOCK_EX | LOCK_NB);
-    }
-    GNT_CHECK(refused == 0 || errno != EWOULDBLOCK, GNT_ERR_USAGE,
+    run->folder_lock = open(run->top.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    GNT_CHECK(take_lock(run->lock) && (run->folder_lock < 0 || take_lock(run->folder_lock)), GNT_ERR_USAGE,
               "run folder '%s' is in use by another process: wait for it or take another folder",
               run->top.folder);
 done:
     return st;
 }
 
-/* A lock that is not to be had shows the process; the file of a system without locks shows nothing. */
-bool gnti_run_is_abandoned(const char *folder)
+/* A lock that is not to be had shows the process. */
+typedef enum seen {
+    SEEN_NOTHING,
+    SEEN_FREE,
+    SEEN_HELD
+} seen; /* nothing: no such file, or a system without locks */
+
+static seen look_at(const char *folder, const char *name)
 {
-    static const char *const logs[] = { "log.txt", "../log.txt" }; /* RUN, RUN/seed-S */
     char *path = NULL;
-    bool abandoned = false;
+    seen answer = SEEN_NOTHING;
     int fd = -1;
 
-    for (int i = 0; i < 2 && fd < 0; i++) {
-        if (gnti_path_join(folder, logs[i], &path) == GNT_OK)
-            fd = open(path, O_RDONLY | O_CLOEXEC);
-        gnti_free(path);
-        path = NULL;
-    }
-    if (fd >= 0) {
-        abandoned = flock(fd, LOCK_SH | LOCK_NB) == 0;
-        close(fd);
-    }
-    return abandoned;
+    if (gnti_path_join(folder, name, &path) == GNT_OK)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    gnti_free(path);
+    if (fd < 0)
+        return SEEN_NOTHING;
+    if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+        answer = SEEN_FREE;
+    else if (errno == EWOULDBLOCK)
+        answer = SEEN_HELD;
+    close(fd);
+    return answer;
+}
+
+/* The folder is RUN or RUN/seed-S. Without a log (moved away, and no line since) its own lock has to do. */
+bool gnti_run_is_abandoned(const char *folder)
+{
+    const seen here = look_at(folder, "."), above = look_at(folder, "..");
+    seen log = look_at(folder, "log.txt");
+
+    if (log == SEEN_NOTHING)
+        log = look_at(folder, "../log.txt");
+    return here != SEEN_HELD && above != SEEN_HELD &&
+           (log == SEEN_FREE || (log == SEEN_NOTHING && here == SEEN_FREE));
 }
 
 gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_members, gnti_run **out)
@@ -142,7 +167,7 @@ gnt_status gnti_run_create(const char *path, const uint64_t *seeds, int32_t num_
     gnti_run *run = NULL;
 
     GNT_TRY(gnti_calloc_array(&run, 1));
-    run->lock = -1;
+    run->lock = run->folder_lock = -1;
     GNT_TRY(make_place(&run->top, path));
     GNT_TRY(gnti_path_join(path, "checkpoint.h5", &run->checkpoint));
     GNT_TRY(gnti_path_join(path, "checkpoint.prev.h5", &run->previous));
@@ -179,6 +204,8 @@ void gnti_run_free(gnti_run **run)
         return;
     if ((*run)->lock >= 0)
         close((*run)->lock);
+    if ((*run)->folder_lock >= 0)
+        close((*run)->folder_lock);
     free_place(&(*run)->top);
     for (int32_t m = 0; (*run)->seeds != NULL && m < (*run)->num_members; m++)
         free_place(&(*run)->seeds[m]);

@@ -15,7 +15,8 @@ struct gnti_run {
     gnti_run_place *seeds; /* (num_members), NULL for one member */
     int32_t num_members;
     char *checkpoint, *previous, *partition, *log, *config;
-    int lock; /* descriptor of log.txt with an exclusive lock, -1: none */
+    int lock;        /* descriptor of log.txt with an exclusive lock, -1: none */
+    int folder_lock; /* the same of the folder */
 };
 
 /* Opens for appending, writes, closes. Nothing is allocated. */

@@ -240,6 +240,26 @@ bool gnti_run_has_summary(const gnti_run *run)
     return complete;
 }
 
+/* Epochs that the metrics have: the summary of a run that goes on was written before its first one. */
+static gnt_status count_epochs(const char *run, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    char *path = NULL, *text = NULL;
+    size_t bytes = 0, lines = 0;
+
+    GNT_TRY(gnti_path_join(run, "metrics.jsonl", &path));
+    if (!gnti_file_exists(path))
+        goto done;
+    GNT_TRY(gnti_file_read_all(path, (size_t)1 << 30, &text, &bytes));
+    for (size_t i = 0; i < bytes; i++) /* a torn last line has no end */
+        lines += text[i] == '\n';
+    GNT_TRY(gnti_json_set_int(o, "epochs", (int64_t)lines));
+done:
+    gnti_free(text);
+    gnti_free(path);
+    return st;
+}
+
 gnt_status gntx_run_facts(const char *run, gntx_json **out)
 {
     gnt_status st = GNT_OK;
@@ -251,6 +271,8 @@ gnt_status gntx_run_facts(const char *run, gntx_json **out)
     GNT_TRY(gnti_path_join(run, "summary.json", &path));
     GNT_TRY(gnti_json_read(path, &o));
     outcome = gnti_json_to_text(gnti_json_find(o, "outcome"));
+    if (outcome != NULL && strcmp(outcome, "running") == 0)
+        GNT_TRY(count_epochs(run, o));
     if (outcome != NULL && strcmp(outcome, "running") == 0 && gnti_run_is_abandoned(run)) {
         GNT_TRY(gnti_json_set_text(o, "outcome", "interrupted"));
         GNT_TRY(

@@ -137,23 +137,28 @@ done:
     return st;
 }
 
-/* The error of member m: where it happened, what is no number, and what there is to go back to. */
+/* The error of member m: where it happened, what is no number, what there is to go back to, and what helps: before the first
+ * update no rate is to blame. */
 static gnt_status tell_divergence(const gnt_trainer *tr, const gnti_rank *rank, int32_t m, double loss)
 {
-    char kept[160] = "", number[16];
+    char kept[160] = "", number[16], advice[112];
+    const double lr = gnti_schedule_lr(&tr->own[m].config, &tr->members[m], tr->epoch);
     const bool by_gradient = rank->bad[m] != 0;
 
     snprintf(number, sizeof number, "%d", (int)m);
     if (tr->run != NULL && tr->saved_epoch >= 0)
         snprintf(kept, sizeof kept, "; the checkpoint of epoch %lld is sound", (long long)tr->saved_epoch);
-    return gnti_error_set(
-        GNT_ERR_NUMERIC, __FILE__, __LINE__, __func__,
-        "epoch %lld, member %s (seed %llu): %s '%s' is not finite, the loss is %g: lower lr (now %g) "
-        "or set clip%s",
-        (long long)tr->epoch + 1, tr->own[m].name != NULL ? tr->own[m].name : number,
-        (unsigned long long)tr->seeds[m], by_gradient ? "the gradient of" : "the",
-        by_gradient ? gnti_program_bad_name(rank->program, rank->bad[m]) : "loss", loss,
-        gnti_schedule_lr(&tr->own[m].config, &tr->members[m], tr->epoch), kept);
+    if (tr->step == 0 && tr->config.source == GNTI_SOURCE_WORD_FULL)
+        snprintf(advice, sizeof advice,
+                 "before any update: scale the features (--normalize-features row) or targets");
+    else
+        snprintf(advice, sizeof advice, "lower lr (now %g) or set clip", lr);
+    return gnti_error_set(GNT_ERR_NUMERIC, __FILE__, __LINE__, __func__,
+                          "epoch %lld, member %s (seed %llu): %s '%s' is not finite, the loss is %g: %s%s",
+                          (long long)tr->epoch + 1, tr->own[m].name != NULL ? tr->own[m].name : number,
+                          (unsigned long long)tr->seeds[m], by_gradient ? "the gradient of" : "the",
+                          by_gradient ? gnti_program_bad_name(rank->program, rank->bad[m]) : "loss",
+                          isnan(loss) ? (double)NAN : loss, advice, kept);
 }
 
 /* The end of the run, or of this member alone where others train on. All ranks see the same and do the same; the first one

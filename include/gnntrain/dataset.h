@@ -22,7 +22,8 @@ typedef enum gnt_label_kind {
     GNT_LABELS_REGRESSION /* a float32 row of num_classes targets a node, NaN: unlabelled */
 } gnt_label_kind;
 
-/* A caller's memory. Pointers are borrowed: they must live as long as the dataset. CSR rows are sources. */
+/* A caller's memory. Pointers are borrowed: they must live as long as the dataset and the
+ * trainers on it. CSR rows are sources. */
 typedef struct gnt_dataset_arrays {
     size_t struct_size;
     int64_t num_nodes, num_features, num_classes;
@@ -38,6 +39,7 @@ typedef struct gnt_dataset_arrays {
     int64_t num_train, num_valid, num_test;
 } gnt_dataset_arrays;
 
+/* No nodes, no labels, weights of 1; sets struct_size. */
 GNT_API void gnt_dataset_arrays_init(gnt_dataset_arrays *arrays);
 
 /* Opens a dataset file. ERR_FORMAT names file, HDF5 path and both values; ERR_IO when it cannot be read. */
@@ -50,8 +52,10 @@ GNT_API gnt_status gnt_dataset_from_arrays(gnt_context *ctx, const gnt_dataset_a
 /* Writes a dataset file atomically. ERR_DISK_FULL, ERR_OUTPUT: nothing is left under the name. */
 GNT_API gnt_status gnt_dataset_save(const gnt_dataset *data, const char *path);
 
+/* NULL is fine, the pointer is cleared; a trainer that uses the dataset keeps it until it is freed itself. */
 GNT_API void gnt_dataset_free(gnt_dataset **data);
 
+/* Arcs are stored entries: an undirected edge counts twice. Classes: columns of y for labels of several per node and for regression. */
 GNT_API int64_t gnt_dataset_num_nodes(const gnt_dataset *data);
 GNT_API int64_t gnt_dataset_num_arcs(const gnt_dataset *data);
 GNT_API int64_t gnt_dataset_num_features(const gnt_dataset *data);

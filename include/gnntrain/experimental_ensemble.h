@@ -67,6 +67,10 @@ GNT_API const gnt_option *gntx_combine_option_table(void);
 /* out: what report.json holds, and "skipped": members of runs that left no predictions. */
 GNT_API gnt_status gntx_ensemble_combine(gnt_context *ctx, const char *data, const char *const *paths,
                                          int num_paths, const gntx_combine_options *options, gntx_json **out);
+/* How far a run is that has no summary yet: {"kind": "ensemble", "num_members", "num_ended", "num_failed", "outcome":
+ * "running|stopped|interrupted|failed", "message", "data", "last_event", "last_time", "members": {NAME:
+ * "ended|given-up|set-aside|saved after epoch E"}}. */
+GNT_API gnt_status gntx_ensemble_facts(const char *run, gntx_json **out);
 /* report.json and report.html of a run, made anew from its members' predictions. data NULL: the dataset that the run names. */
 GNT_API gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *data, gntx_json **out);
 

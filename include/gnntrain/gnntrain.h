@@ -6,6 +6,7 @@
 #include <gnntrain/context.h>
 #include <gnntrain/dataset.h>
 #include <gnntrain/layer.h>
+#include <gnntrain/log.h>
 #include <gnntrain/model.h>
 #include <gnntrain/op.h>
 #include <gnntrain/option.h>

@@ -55,6 +55,7 @@ typedef struct gnt_op_args {
         *in_grad; /* backward only: written, not added to; NULL entries are not wanted */
 } gnt_op_args;
 
+/* Any status but GNT_OK ends the step with it. No call of the library but those above; ranks call it at the same time. */
 typedef gnt_status (*gnt_op_run)(const gnt_op_args *args);
 
 /* An op's kernels for one more backend. */

@@ -16,7 +16,8 @@ extern "C" {
 
 typedef struct gnt_trainer gnt_trainer;
 
-/* Every field is an option of the same name with '-' (gntx_trainer_options in experimental.h). Texts are borrowed. */
+/* Every field is an option of the same name with '-': `gnntrain train --help` tells what each does and its default. A word is its index
+ * in the list behind the field, from 0. Texts are borrowed until gnt_trainer_create returns. */
 typedef struct gnt_trainer_config {
     size_t struct_size;
     int64_t epochs, seed, seeds; /* seeds: M members, member i trains with seed + i */
@@ -64,9 +65,10 @@ typedef struct gnt_trainer_config {
 
 GNT_API void gnt_trainer_config_init(gnt_trainer_config *config);
 
+/* Filled by gnt_trainer_next. */
 typedef struct gnt_epoch_stats {
-    size_t struct_size;
-    int64_t epoch; /* from 1 */
+    size_t struct_size; /* sizeof(gnt_epoch_stats), set before the first call: no more is written */
+    int64_t epoch;      /* from 1 */
     bool complete, evaluated;
     const char *metric; /* name */
     double train_loss, valid_loss, train_metric,
@@ -76,25 +78,31 @@ typedef struct gnt_epoch_stats {
     double seconds, eval_seconds; /* the training step alone; evaluation */
     int32_t num_members, num_live;
     const double *member_train_loss, *member_valid_loss, *member_valid_metric,
-        *member_train_metric; /* (M), lent */
+        *member_train_metric; /* (M), lent until the next call; NaN: not evaluated, or stopped */
     double virtual_seconds;   /* of the training step on the devices' virtual clock; NaN: wall time */
 } gnt_epoch_stats;
 
-/* NULL config: the defaults. The trainer keeps model and data alive: both may be freed before it. A run folder with a checkpoint is resumed. */
+/* Every rank calls this. NULL config: the defaults. The trainer keeps model and data alive: both may be freed before it. A run folder
+ * with a checkpoint is resumed. ERR_USAGE and ERR_ARG name the option, ERR_FORMAT what does not fit model, data or checkpoint,
+ * ERR_NOMEM and ERR_DEVICE_NOMEM the bytes, ERR_OUTPUT the folder. One thread at a time uses a trainer. */
 GNT_API gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data,
                                       const gnt_trainer_config *config, gnt_trainer **out);
 /* Every rank calls this. One epoch; false at the end, after a stop and on the first error. */
 GNT_API bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats);
+/* Why next answered false: OK (the end), STOPPED, ERR_NUMERIC (a loss or gradient is not finite: its text names member, tensor and
+ * rate), ERR_DEVICE_LOST, ERR_PEER_LOST, ERR_TIMEOUT, or a file's failure. */
 GNT_API gnt_status gnt_trainer_status(const gnt_trainer *tr);
 /* Sets a flag; may be called from a signal handler. The run saves a checkpoint and ends with STOPPED. */
 GNT_API void gnt_trainer_request_stop(gnt_trainer *tr);
-/* Computes test values of the best weights and writes best.h5 and summary.json. Call once, at the end. */
+/* Every rank calls this, once, when next has answered false with OK: test values of the best weights; with a run folder best.h5 and
+ * summary.json too. ERR_STATE before that, or a second time. */
 GNT_API gnt_status gnt_trainer_finish(gnt_trainer *tr);
 GNT_API int32_t gnt_trainer_num_members(const gnt_trainer *tr);
 /* Between epochs, ranks as threads only: the same run on other devices (text as config.devices). Chunks move, the loss curve
  * stays. ERR_USAGE for a text that does not fit, ERR_UNSUPPORTED with MPI; on failure the trainer is as before. */
 GNT_API gnt_status gnt_trainer_resize(gnt_trainer *tr, const char *devices);
-/* The best (or last, when nothing was evaluated) test metric of a member after finish. */
+/* After finish: the member's test metric with its best weights, the last ones when nothing was evaluated. NaN before, without test
+ * rows, or for a member that there is none of. */
 GNT_API double gnt_trainer_test_metric(const gnt_trainer *tr, int32_t member);
 GNT_API void gnt_trainer_free(gnt_trainer **tr);
 

@@ -45,6 +45,8 @@ for _ in first again; do
     run 6 ensemble train diverge.yaml graph.h5 --run diverge
     err_has "no member of 'diverge' is left" m00 "is not finite"
 done
+run 0 info diverge --json
+json 'x["outcome"] == "failed" and x["num_failed"] == 3 and x["members"]["m02"] == "given-up"'
 run 3 predict diverge -o no.csv
 err_has "an ensemble that has not ended"
 
@@ -93,6 +95,8 @@ process=$!
 for _ in $(seq 200); do ! grep -q '"placed"' long/journal.jsonl 2>/dev/null || break; sleep 0.1; done
 run 2 ensemble train long.yaml graph.h5 --run long
 err_has "in use by another process"
+run 0 info long --json
+json 'x["kind"] == "ensemble" and x["outcome"] == "running" and x["num_members"] == 3 and x["num_ended"] == 0'
 run 0 ensemble resize long --devices 'cpu:threads=1;cpu:threads=1' --json
 json 'x["accepted"] and x["added"] == 1 and x["removed"] == 0'
 run 2 ensemble resize long --devices 'cpu:clock=virtual'
@@ -111,6 +115,15 @@ code=0
 wait $process || code=$?
 [ $code -eq 75 ] || fail "exit code $code after SIGTERM, expected 75: $(cat err.long)"
 tail -1 long/journal.jsonl | grep -F '"event":"stopped"' >/dev/null || fail "the journal does not end with a stop"
+run 0 info long --json
+json 'x["outcome"] == "stopped" and all(m.startswith("saved after epoch ") for m in x["members"].values())'
+"$GNNTRAIN" ensemble train long.yaml graph.h5 --run long -q >out.long 2>err.long &
+process=$!
+sleep 0.5
+kill -KILL $process
+wait $process 2>/dev/null || true
+run 0 info long --json
+json 'x["outcome"] in ("interrupted", "stopped")' # stopped: killed before it had written a line
 run 75 ensemble train long.yaml graph.h5 --run long --time-limit 0.5 -q
 run 2 ensemble resize long --devices 2
 err_has "nobody trains"

@@ -47,7 +47,12 @@ err_has "does not take '--list'"
 run 2 plot a-run
 err_has "-o FILE"
 run 2 plot a-run -o x.svg --kind curve
-err_has "'curve' is not one of all|curves|confusion|compare"
+err_has "'curve' is not one of all|curves|confusion|compare: did you mean 'curves'?"
+run 2 plot a-run -o x.svg --kind elephants
+err_has "'elephants' is not one of all|curves|confusion|compare"
+err_lacks "did you mean"
+run 2 --versoin
+err_has "'--versoin' is none, did you mean --version?"
 
 # precedence: default < user file < --config < environment < flag
 run 0 bench --print-config

@@ -43,6 +43,16 @@ run 2 train g.h5 --devices abc --epochs 1
 run 2 train g.h5 --devices 1.5 --epochs 1
 run 2 train g.h5 --devices 'cpu;cpu:speed=1e-300' --epochs 1
 
+# a small graph is cut for the devices that there are; a cut of one chunk is not offered to two
+run 0 generate karate -o karate.h5 -q
+run 0 train karate.h5 --devices 3 --epochs 2 --run small -q --json
+json 'len(x["ranks"]) == 3'
+run 0 estimate karate.h5 --devices 3 --json
+json 'len(x["devices"]) == 3'
+run 0 partition karate.h5
+err_has "--chunks 2 cuts the graph for two"
+err_lacks "--devices 2"
+
 # what does not fit is told with both numbers
 run 2 train g.h5 --devices 9 --partition g.part.h5
 err_has "9 devices but only 8 chunks"

@@ -91,4 +91,21 @@ done=$(($(wc -l <"$lost"/metrics.csv) + 20))
 submit -- "${line[@]}" --epochs $done --checkpoint-every 5 --wait-limit 10 --run "$lost"
 until_true 60 "over" is_over
 grep -q "going on after epoch" "$lost"-"$job".log && grep -q ": complete" "$lost"-"$job".log || { log; fail "the smaller job did not go on"; }
+
+# an ensemble over the ranks of a job: stopped with all members saved, requeued, complete
+printf 'model: "gcn:16, gcn"\ncount: 4\ntrain: { epochs: 3000, dropout: 0.5 }\n' >spec.yaml
+submit --nodes 2 -- ensemble train spec.yaml g.h5 --run many --checkpoint-every 20
+members_are_saved() { ls many/members/*/checkpoint.h5 >/dev/null 2>&1; }
+until_true 60 "a checkpoint of a member" members_are_saved
+scancel --signal=TERM --batch "$job"
+until_true 30 "the ensemble requeued" waits
+run 0 info many --json
+json 'x["outcome"] == "stopped"'
+sleep 1
+scontrol update JobId="$job" StartTime=now
+until_true 30 "the ensemble started again" has_started_again
+until_true 120 "the ensemble complete" is_over
+grep -q ": complete" many-"$job".log || { log; fail "the ensemble is not complete at the second start"; }
+run 0 info many --json
+json 'x["outcome"] == "complete" and len(x["members"]) == 4'
 echo "slurm: all as expected"

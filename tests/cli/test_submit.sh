@@ -30,7 +30,8 @@ refused "add --run DIR behind train" -- train g.h5
 refused "options of train stand behind --" train g.h5 --run r
 refused "did you mean --nodes" --noeds 2 -- train g.h5 --run r
 refused "did you mean --epochs" -- train g.h5 --run r --epohcs 3
-refused "'train' is expected" -- eval r
+refused "'train' or 'ensemble train' is expected" -- eval r
+refused "'train' or 'ensemble train' is expected" -- ensemble plan s.yaml g.h5
 refused "not 2" -- train g.h5 h.h5 --run r
 refused "leave them out" -- train g.h5 --run r --help
 refused "2-4" --nodes 4-2 -- train g.h5 --run r
@@ -48,6 +49,14 @@ for gpus in 0 h100 h100:2,a100:1 :2 ''; do run 2 submit --dry-run "--gpus=$gpus"
 refused "letters, digits" --partition 'a b' -- train g.h5 --run r
 refused "letters, digits" --account $'x\n#SBATCH --uid=0' -- train g.h5 --run r
 run 0 submit --dry-run --nodes 2 --tasks 4 -- train g.h5 --run r --devices 4
+# an ensemble: its own options and arguments
+refused "add --run DIR behind ensemble train" -- ensemble train s.yaml g.h5
+refused "takes SPEC DATA, not 1" -- ensemble train g.h5 --run r
+refused "unknown option '--epochs'" -- ensemble train s.yaml g.h5 --run r --epochs 3
+refused "leave --devices out" --nodes 2 -- ensemble train s.yaml g.h5 --run r --devices 3
+run 0 submit --dry-run --nodes 2 -- ensemble train s.yaml g.h5 --run r --devices cpu
+run 0 submit --dry-run --cpus-per-task 4 -- ensemble train s.yaml g.h5 --run r --devices 4
+out_has "words=(ensemble train s.yaml g.h5 --run r --devices 4)"
 run 0 submit --dry-run --nodes 2 --tasks 4 -- train g.h5 --run r --devices cuda:0-3
 run 0 submit --dry-run --cpus-per-task 4 -- train g.h5 --run r --devices 4 --threads 4
 

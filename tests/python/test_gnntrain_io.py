@@ -250,6 +250,9 @@ class Pyg(Folder):
     def test_bad_graphs_are_refused_and_nothing_is_written(self):
         for bad in ({"edge_index": np.array([[0, 5], [1, 2]]), "x": np.zeros((3, 1))},
                     {"edge_index": np.array([[0], [1]]), "x": np.array([[np.nan], [1.0]])},
+                    {"edge_index": np.array([[0], [1]]), "x": np.zeros((2, 1), complex)},
+                    {"edge_index": np.array([[0], [1]]), "y": np.array([0, -5])},
+                    {"edge_index": np.array([[0], [1]]), "y": np.array([0, 1]), "edge_weight": np.array([np.nan])},
                     {"edge_index": np.array([0, 1])}, {}):
             with self.assertRaises(FormatError):
                 save(from_pyg(bad), self.path("bad.h5"))

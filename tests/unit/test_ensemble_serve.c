@@ -47,7 +47,7 @@ static void train_member(const gnt_dataset *data, int m)
     gnt_trainer_config config;
     gnt_model *model = NULL;
     gnt_trainer *tr = NULL;
-    gnt_epoch_stats stats;
+    gnt_epoch_stats stats = { .struct_size = sizeof stats };
 
     gnt_trainer_config_init(&config);
     config.run = member_path(m, path);

@@ -70,7 +70,7 @@ static void a_trainer_keeps_what_it_uses(void **state)
 {
     double expected = 0.0;
     heard h = { 0 };
-    gnt_epoch_stats s;
+    gnt_epoch_stats s = { .struct_size = sizeof s };
 
     (void)state;
     gnt_log_set(listen, &h);

@@ -4,9 +4,11 @@
  */
 #include "tests/support/train_case.h"
 
+#include "train/run_folder.h"
 #include "train/trainer_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,7 +192,7 @@ static void test_a_folder_has_one_run_at_a_time(void **state)
 {
     train_case c;
     gnt_trainer *tr = NULL, *second = NULL;
-    char path[GNT_TEST_PATH_BYTES];
+    char path[GNT_TEST_PATH_BYTES], log[GNT_TEST_PATH_BYTES + 16], moved[GNT_TEST_PATH_BYTES + 16];
 
     (void)state;
     train_case_make(&c, 15);
@@ -198,7 +200,18 @@ static void test_a_folder_has_one_run_at_a_time(void **state)
     tr = train_case_trainer(&c);
     gnt_assert_status(gnt_trainer_create(c.model, c.data, &c.config, &second), GNT_ERR_USAGE);
     gnt_assert_error_has("locked", "in use");
+    /* a log that was rotated, or deleted, frees nothing */
+    snprintf(log, sizeof log, "%s/log.txt", c.config.run);
+    snprintf(moved, sizeof moved, "%s/log.txt.1", c.config.run);
+    for (int lines = 0; lines < 2; lines++) { /* without a log; with a new one */
+        assert_int_equal(rename(log, moved), 0);
+        assert_false(gnti_run_is_abandoned(c.config.run));
+        gnt_assert_status(gnt_trainer_create(c.model, c.data, &c.config, &second), GNT_ERR_USAGE);
+        gnt_assert_error_has("locked", "in use"); /* and it has made a log */
+        assert_false(gnti_run_is_abandoned(c.config.run));
+    }
     gnt_trainer_free(&tr);
+    assert_true(gnti_run_is_abandoned(c.config.run));
     second = train_case_trainer(&c);
     gnt_trainer_free(&second);
     train_case_free(&c);

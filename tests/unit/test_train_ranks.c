@@ -320,7 +320,7 @@ static void test_memory_is_asked_for_at_the_start(void **state)
     c.config.epochs = 2;
     for (int bytes = 1024; fitted < 4; bytes += 512) {
         gnt_trainer *tr = NULL;
-        gnt_epoch_stats s;
+        gnt_epoch_stats s = { .struct_size = sizeof s };
         char devices[32];
         int epochs = 0;
 

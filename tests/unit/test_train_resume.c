@@ -206,6 +206,7 @@ static void test_an_interrupted_run_is_told_from_a_running_one(void **state)
     train_case c;
     const run_case_folder f = run_case_new_folder("interrupted");
     gntx_json *facts = NULL;
+    int64_t epochs = 0;
     gnt_trainer *tr = NULL;
     char seed[GNT_TEST_PATH_BYTES], text[32];
 
@@ -223,6 +224,8 @@ static void test_an_interrupted_run_is_told_from_a_running_one(void **state)
     assert_string_equal(run_case_outcome_of(&f, text), "running");
     gnt_assert_ok(gntx_run_facts(f.path, &facts));
     assert_string_equal(outcome(facts), "interrupted");
+    assert_true(gntx_json_to_int(gntx_json_find(facts, "epochs"), &epochs) &&
+                epochs == 3); /* not the 0 of its start */
     gntx_json_free(&facts);
     gnt_assert_ok(gntx_run_facts(run_case_in_folder(&f, "seed-0", seed), &facts));
     assert_string_equal(outcome(facts), "interrupted");

@@ -93,9 +93,14 @@ def _write(f, g):
 
 def check(g):
     """What a reader would refuse, found before anything is written."""
-    taken = {}
     if isinstance(g.x, numpy.ndarray) and not numpy.isfinite(g.x).all():
         raise FormatError(f"features of node {int(numpy.argwhere(~numpy.isfinite(g.x))[0][0])} are not finite")
+    if g.weights is not None and not numpy.isfinite(g.weights).all():
+        raise FormatError(f"an edge has the weight {g.weights[~numpy.isfinite(g.weights)][0]}, weights must be finite")
+    if g.y is not None and g.y.ndim == 1 and g.y.dtype.kind in "iu":
+        wrong = numpy.flatnonzero((g.y < -1) | (g.y >= g.num_classes))
+        if len(wrong):
+            raise FormatError(f"node {wrong[0]} has the label {g.y[wrong[0]]}, labels are 0 .. {g.num_classes - 1}, or -1 for unlabelled")
     for name, parts in g.splits.items():
         taken = numpy.zeros(g.num_nodes, numpy.int64)
         for nodes in parts:

@@ -159,6 +159,8 @@ def from_pyg(data, source="PyG Data", directed=None):
             raise
         g = graph_from_pairs(num_nodes, edges[0], edges[1], weight, True)
     if x is not None:
+        if x.dtype.kind not in "biuf":
+            raise FormatError(f"x of '{source}' holds {x.dtype}: features are real numbers")
         g.x = x.astype(numpy.float32).reshape(num_nodes, -1)
     if y is not None and len(y) == num_nodes:
         _labels(g, y)
