@@ -95,7 +95,8 @@ gnt_status gntx_json_create_object(gntx_json **out)
 
 void gntx_json_free(gntx_json **root)
 {
-    gnti_json_free((gnti_json **)root);
+    if (root != NULL)
+        gnti_json_free((gnti_json **)root);
 }
 
 gnt_status gntx_json_set_int(gntx_json *object, const char *key, int64_t value)

@@ -239,27 +239,27 @@ done:
 
 int64_t gnt_dataset_num_nodes(const gnt_dataset *data)
 {
-    return data->num_nodes;
+    return data != NULL ? data->num_nodes : 0;
 }
 
 int64_t gnt_dataset_num_arcs(const gnt_dataset *data)
 {
-    if (data->header != NULL)
+    if (data != NULL && data->header != NULL)
         return data->header->num_arcs;
-    return data->graph != NULL ? data->graph->num_arcs : 0;
+    return data != NULL && data->graph != NULL ? data->graph->num_arcs : 0;
 }
 
 int64_t gnt_dataset_num_features(const gnt_dataset *data)
 {
-    return data->x.width;
+    return data != NULL ? data->x.width : 0;
 }
 
 int64_t gnt_dataset_num_classes(const gnt_dataset *data)
 {
-    return data->y.num_classes;
+    return data != NULL ? data->y.num_classes : 0;
 }
 
 gnt_label_kind gnt_dataset_label_kind(const gnt_dataset *data)
 {
-    return data->y.kind;
+    return data != NULL ? data->y.kind : GNT_LABELS_NONE;
 }

@@ -80,13 +80,15 @@ gnt_status gntx_ensemble_train(gnt_context *ctx, const char *spec, const char *d
     gnti_spec *read = NULL;
     char *run = NULL;
     caller c = { watch, user };
-    gnti_ensemble_config config = { .devices = options->devices,
-                                    .partition = options->partition,
-                                    .checkpoint_every = options->checkpoint_every,
-                                    .time_limit = options->time_limit,
-                                    .wait_limit = options->wait_limit,
-                                    .stop = &g_stop };
+    gnti_ensemble_config config = { .stop = &g_stop };
 
+    GNT_CHECK(ctx != NULL && spec != NULL && data != NULL && options != NULL && out != NULL, GNT_ERR_ARG,
+              "context, spec, dataset, options and out must not be NULL");
+    config.devices = options->devices;
+    config.partition = options->partition;
+    config.checkpoint_every = options->checkpoint_every;
+    config.time_limit = options->time_limit;
+    config.wait_limit = options->wait_limit;
     GNT_TRY(name_run(options, spec, &run));
     GNT_TRY(gnt_dataset_open(ctx, data, &dataset));
     GNT_TRY(gnti_spec_open(ctx, spec, dataset, &read));
@@ -102,5 +104,11 @@ done:
 
 gnt_status gntx_ensemble_resize(const char *run, const char *devices, double wait_limit, gntx_json **out)
 {
-    return gnti_ensemble_resize(run, devices, wait_limit, (gnti_json **)out);
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(run != NULL && devices != NULL && out != NULL, GNT_ERR_ARG,
+              "run, devices and out must not be NULL");
+    GNT_TRY(gnti_ensemble_resize(run, devices, wait_limit, (gnti_json **)out));
+done:
+    return st;
 }

@@ -30,14 +30,18 @@ static const char *or_null(const char *text)
 gnt_status gntx_simulate(const char *inventory, const char *trace, const gntx_simulate_options *options,
                          gntx_json **out)
 {
-    const gnti_simulation s = { .inventory = inventory,
-                                .trace = trace,
-                                .policy = options->policy - 1,
-                                .moves = options->moves - 1,
-                                .seed = (uint64_t)options->seed,
-                                .events = or_null(options->events),
-                                .chart = or_null(options->chart),
-                                .check = options->check };
+    gnt_status st = GNT_OK;
+    gnti_simulation s = { .inventory = inventory, .trace = trace };
 
-    return gnti_simulate(&s, (gnti_json **)out);
+    GNT_CHECK(inventory != NULL && trace != NULL && options != NULL && out != NULL, GNT_ERR_ARG,
+              "inventory, trace, options and out must not be NULL");
+    s.policy = options->policy - 1;
+    s.moves = options->moves - 1;
+    s.seed = (uint64_t)options->seed;
+    s.events = or_null(options->events);
+    s.chart = or_null(options->chart);
+    s.check = options->check;
+    GNT_TRY(gnti_simulate(&s, (gnti_json **)out));
+done:
+    return st;
 }

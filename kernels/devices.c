@@ -74,6 +74,7 @@ gnt_status gntx_devices(gntx_json **out)
     gnt_status st = GNT_OK;
     gnti_json *facts = NULL, *list = NULL;
 
+    GNT_CHECK(out != NULL, GNT_ERR_ARG, "out must not be NULL");
     GNT_TRY(gnti_json_create_object(&facts));
     GNT_TRY(gnti_json_set_array(facts, "devices", &list));
     for (int32_t i = 0; gnti_backend_at(i) != NULL; i++)

@@ -161,14 +161,14 @@ gnt_model *gnti_model_hold(gnt_model *model)
 
 int32_t gnt_model_num_layers(const gnt_model *model)
 {
-    return model->num_layers;
+    return model != NULL ? model->num_layers : 0;
 }
 
 int64_t gnt_model_num_parameters(const gnt_model *model)
 {
     int64_t count = 0;
 
-    for (int32_t i = 0; i < model->num_params; i++)
+    for (int32_t i = 0; model != NULL && i < model->num_params; i++)
         if (model->params[i].kind != GNTI_PARAM_STATE)
             count += model->params[i].in * model->params[i].out;
     return count;

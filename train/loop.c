@@ -216,7 +216,7 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
     gnt_epoch_stats s = { .struct_size = sizeof s };
     bool stop = false;
 
-    if (tr == NULL || stats == NULL || tr->status != GNT_OK || gnti_trainer_is_complete(tr))
+    if (tr == NULL || tr->status != GNT_OK || gnti_trainer_is_complete(tr))
         return false;
     GNT_TRY(gnti_trainer_check_placed(tr));
     stop = gnti_trainer_stopping(tr);
@@ -237,7 +237,8 @@ bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats)
     }
     GNT_TRY(gnti_trainer_write_trace(tr));
     GNT_TRY(gnti_trainer_rebalance(tr));
-    hand_out(&s, stats);
+    if (stats != NULL)
+        hand_out(&s, stats);
 done:
     if (st != GNT_OK && st != GNT_STOPPED)
         note_failure(tr, st);

@@ -87,7 +87,7 @@ typedef struct gnt_epoch_stats {
  * ERR_NOMEM and ERR_DEVICE_NOMEM the bytes, ERR_OUTPUT the folder. One thread at a time uses a trainer. */
 GNT_API gnt_status gnt_trainer_create(gnt_model *model, const gnt_dataset *data,
                                       const gnt_trainer_config *config, gnt_trainer **out);
-/* Every rank calls this. One epoch; false at the end, after a stop and on the first error. */
+/* Every rank calls this. One epoch; false at the end, after a stop and on the first error. stats may be NULL. */
 GNT_API bool gnt_trainer_next(gnt_trainer *tr, gnt_epoch_stats *stats);
 /* Why next answered false: OK (the end), STOPPED, ERR_NUMERIC (a loss or gradient is not finite: its text names member, tensor and
  * rate), ERR_DEVICE_LOST, ERR_PEER_LOST, ERR_TIMEOUT, or a file's failure. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the README's tour, its "own data" and its ensemble block as printed, with small files under the names that they use.
+# Runs the README's tour, its "own data", its ensemble and its devices block as printed, with small files under the names that they use.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -32,3 +32,7 @@ block 3 | sed 's/epochs: 200/epochs: 20/' >ensemble.sh
 bash -e ensemble.sh
 grep -q '"ensemble"' mine-ensemble/summary.json
 [ -s mine-ensemble/report.html ]
+block 4 | sed 's/$/ --epochs 5/' >devices.sh
+[ "$(wc -l <devices.sh)" -ge 1 ]
+bash -e devices.sh
+grep -q '"ranks"' two/summary.json
