@@ -78,7 +78,7 @@ ranks 3 0 "${train[@]}" --epochs 12 --run mpi-3
 same one mpi-3
 [ "$(grep -c '^test metric' out)" -eq 1 ] || fail "not one rank alone speaks"
 ranks 2 2 predict one -o two.csv
-err_has "this runs as one"
+err_has "one process answers"
 ranks 2 2 generate karate -o two.h5
 err_has "this runs as one"
 [ ! -e two.h5 ] || fail "two processes wrote one file"
