@@ -169,8 +169,9 @@ struct gnti_live {
     /* over MPI processes (live_processes.h) */
     gnti_comm *all, *world,
         *crew; /* the context's; all, for this run; those of the group under way. NULL: this process alone */
-    int32_t *tries;   /* (members) of those that failed alone */
-    gnti_span *spans; /* (num_spans) bars of the report, in the place of the manager's */
+    int32_t *tries;      /* (members) of those that failed alone */
+    int32_t num_working; /* processes that a resize has left at work: the first ones */
+    gnti_span *spans;    /* (num_spans) bars of the report, in the place of the manager's */
     int64_t num_spans, spans_capacity;
     gnti_manager_facts facts;
 

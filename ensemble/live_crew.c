@@ -24,6 +24,7 @@ static gnt_status make_room(const gnti_live *run, gnti_live_round *r)
     GNT_TRY(gnti_calloc_array(&r->seconds, members + 1));
     GNT_TRY(gnti_calloc_array(&r->status, members + 1));
     GNT_TRY(gnti_calloc_array(&r->failure, members * GNTI_LIVE_TEXT_BYTES + 1));
+    r->looked_at = gnti_clock_seconds();
     GNT_TRY(gnti_calloc_array(&r->begin, r->num_groups + 1));
     GNT_TRY(gnti_calloc_array(&r->end, r->num_groups + 1));
 done:
@@ -51,12 +52,37 @@ static void note_failure(gnti_live_round *r, int32_t m, gnt_status status, const
     memcpy(to, text, strnlen(text, GNTI_LIVE_TEXT_BYTES - 1));
 }
 
+/* ---- meanwhile ----------------------------------------------------------------------------------------------------------------- */
+
+/* Ranks that are idle end a round after so many seconds when other groups could use them. */
+static const double WORTH_WHILE = 10.0;
+
+gnt_status gnti_live_round_look(gnti_live *run, gnti_live_round *r)
+{
+    gnt_status st = GNT_OK;
+    const bool rotates =
+        run->spec->policy == GNTI_POLICY_MAX_MIN || run->spec->policy == GNTI_POLICY_LEAST_SERVICE;
+    const int32_t working = run->num_working;
+
+    if (run->world->rank != 0)
+        return GNT_OK;
+    GNT_TRY(gnti_live_take_requests(run));
+    if (run->num_working != working)
+        GNT_TRY(gnti_live_end_round(run, r));
+    if (rotates && !r->over && r->num_groups > working &&
+        gnti_live_now(run) - r->began_at > run->spec->round_seconds)
+        GNT_TRY(gnti_live_end_round(run, r));
+    GNT_TRY(gnti_live_show(run, false));
+done:
+    return st;
+}
+
 /* ---- a group ---------------------------------------------------------------------------------------------------------------- */
 
 /* All of a crew stop after the same epoch. */
-static gnt_status agree(const gnti_live *run, bool *stop)
+static gnt_status agree(const gnti_live *run, gnti_live_round *r, bool *stop)
 {
-    int32_t wants = gnti_live_should_stop(run);
+    int32_t wants = gnti_live_should_stop(run) || gnti_live_round_is_over(run, r);
     const gnti_all_reduce_args a = { &wants, 1, GNT_I32, GNTI_COMM_MAX };
     const gnt_status st = run->crew->size > 1 ? gnti_comm_all_reduce(run->crew, &a) : GNT_OK;
 
@@ -98,10 +124,10 @@ static gnt_status train(gnti_live_task *t, gnti_live_round *r, gnti_error_record
         for (int32_t i = 0; i < report.num_failed; i++)
             note_failure(r, report.failed[i], GNT_ERR_NUMERIC, run->members[report.failed[i]].failure);
         if (st == GNT_OK)
-            st = agree(run, &stop);
+            st = agree(run, r, &stop);
         gnti_live_task_seen(t);
         if (st == GNT_OK)
-            st = gnti_live_show(run, false);
+            st = gnti_live_round_look(run, r);
     }
     if (st == GNT_OK && stop && !report.over && failed->code == GNT_OK)
         st = gnti_live_task_save(t);
@@ -149,7 +175,7 @@ done:
 
 /* ---- a round ------------------------------------------------------------------------------------------------------------------ */
 
-/* Tasks of all groups, the same numbers on every process. */
+/* Tasks of all groups, the same numbers on every process; who has them is seen later. */
 static gnt_status make_tasks(gnti_live *run, const gnti_live_round *r)
 {
     gnt_status st = GNT_OK;
@@ -166,15 +192,52 @@ static gnt_status make_tasks(gnti_live *run, const gnti_live_round *r)
                 g.members[g.num_members++] = m;
         g.epoch = run->members[g.members[0]].epoch;
         GNT_TRY(gnti_live_add_task(run, &g, &t));
-        GNT_TRY(gnti_alloc_array(&t->devices, run->world->size));
-        t->capacity = run->world->size;
-        for (int32_t p = 0; p < run->world->size; p++)
-            if (r->crew_of[p] == r->crew_of_group[group])
-                t->devices[t->num_devices++] = p;
-        GNT_TRY(gnti_live_note_place(t));
     }
 done:
     gnti_free(g.members);
+    return st;
+}
+
+/* The next group that nobody has taken, -1: none is left. The first of the crew takes it for all. */
+static gnt_status next_group(gnti_live *run, gnti_live_round *r, int32_t *group)
+{
+    gnt_status st = GNT_OK;
+    bool taken = false;
+    int32_t at = *group + 1;
+
+    for (; run->crew->rank == 0 && at < r->num_groups && !taken; at += taken ? 0 : 1)
+        if ((st = gnti_live_take_group(run, r, at, &taken)) != GNT_OK)
+            break;
+    GNT_TRY(st);
+    if (run->crew->rank == 0 && (!taken || gnti_live_should_stop(run) || gnti_live_round_is_over(run, r)))
+        at = -1;
+    if (run->crew->size > 1)
+        GNT_TRY(gnti_comm_broadcast(run->crew, 0, &at, sizeof at));
+    *group = at;
+done:
+    return st;
+}
+
+/* With several processes a crew the crew's number is its group's. */
+static gnt_status work(gnti_live *run, gnti_live_round *r, int32_t mine)
+{
+    gnt_status st = GNT_OK;
+    int32_t group = -1;
+
+    do {
+        GNT_TRY(next_group(run, r, &group));
+        if (group < 0)
+            break;
+        r->crew_of_group[group] = mine + 1;
+        GNT_TRY(run_group(run, r, group));
+    } while (true);
+    if (run->crew->rank == 0) {
+        GNT_TRY(gnti_live_crew_is_done(run, r, mine));
+        if (r->divides && !gnti_live_should_stop(run) && gnti_live_now(run) - r->began_at > WORTH_WHILE &&
+            !gnti_live_crews_are_done(run, r))
+            GNT_TRY(gnti_live_end_round(run, r));
+    }
+done:
     return st;
 }
 
@@ -191,9 +254,7 @@ gnt_status gnti_live_crew_round(gnti_live *run, gnti_live_round *r)
         return GNT_OK;
     run->crew->time_limit = run->world->time_limit;
     all = gnti_context_swap_processes(run->ctx, run->crew->size > 1 ? run->crew : NULL);
-    for (int32_t g = 0; g < r->num_groups && st == GNT_OK; g++)
-        if (r->crew_of_group[g] == mine && !gnti_live_should_stop(run))
-            st = run_group(run, r, g);
+    st = work(run, r, mine);
     (void)gnti_context_swap_processes(run->ctx, all);
 done:
     gnti_comm_free(&run->crew);
@@ -217,7 +278,7 @@ gnt_status gnti_live_settle(gnti_live *run, const gnti_live_round *r, int32_t m)
     gnt_status st = GNT_OK;
     gnti_live_member *member = &run->members[m];
     const char *text = r->failure + (int64_t)m * GNTI_LIVE_TEXT_BYTES;
-    const bool was_mine = r->crew_of_group[r->group_of[m]] == r->crew_of[run->world->rank];
+    const bool was_mine = r->crew_of_group[r->group_of[m]] == r->crew_of[run->world->rank] + 1;
 
     member->in_task = false;
     member->epoch = gnti_max_i64(member->epoch, r->epoch[m]);
@@ -240,10 +301,18 @@ done:
 gnt_status gnti_live_note_span(gnti_live *run, const gnti_live_round *r, int32_t group)
 {
     gnt_status st = GNT_OK;
-    const gnti_live_task *t = run->tasks[r->first_task + group];
+    gnti_live_task *t = run->tasks[r->first_task + group];
     gnti_manager_facts *f = &run->facts;
     double idle, busy;
 
+    GNT_TRY(gnti_alloc_array(&t->devices, run->world->size));
+    t->capacity = run->world->size;
+    for (int32_t p = 0; p < run->world->size; p++)
+        if (r->crew_of[p] == r->crew_of_group[group] - 1)
+            t->devices[t->num_devices++] = p;
+    t->num_members = t->num_at_start; /* those that ended have left it */
+    memcpy(t->members, t->members_at_start, (size_t)t->num_at_start * sizeof *t->members);
+    GNT_TRY(gnti_live_note_place(t));
     for (int32_t i = 0; i < t->num_devices; i++) {
         GNT_TRY(gnti_grow_array(&run->spans, &run->spans_capacity, run->num_spans + 1));
         run->spans[run->num_spans++] = (gnti_span){ .task = t->id,

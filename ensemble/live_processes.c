@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver over MPI processes. Each process is a device; they meet in rounds:
  *
- *   the root (rank 0) forms groups of all members that could train and gives each to a crew of processes: longest first to the crew
- *     that is free earliest, or, where there are fewer groups than processes, more processes to the group with most work each
- *   every crew has a communicator of its own and trains its groups to their ends, one after the other (live_crew.c)
+ *   the root (rank 0) forms groups of all members that could train, in the order of the policy, and crews of processes (live_round.c)
+ *   every crew has a communicator of its own; it takes a group that nobody has taken, trains it to its end, and takes the next
+ *     (live_crew.c). Who finds none ends the round when others have groups that could use it; so does a resize
  *   all share what became of every member; the root writes the journal
- * The second round has what waited for members of the first, and what failed in it. Devices do not come or go: MPI has no such thing.
- * A lost process ends all of them within the time limit; the same command resumes with as many as there are then. What every process
- * decides it decides from the same shared numbers.
+ * The next round has what waited for members, what failed and what was left, from checkpoints. A lost process ends all of them; the same
+ * command resumes with as many as there are then. What every process decides it decides from the same shared numbers.
  */
 #include "ensemble/live_processes.h"
 
@@ -17,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static bool is_root(const gnti_live *run)
 {
@@ -91,123 +91,6 @@ done:
 
 /* ---- a round ------------------------------------------------------------------------------------------------------------- */
 
-static gnt_status make_round(const gnti_live *run, gnti_live_round *r)
-{
-    gnt_status st = GNT_OK;
-    const int32_t members = run->spec->num_members;
-
-    GNT_TRY(gnti_calloc_array(&r->crew_of, run->world->size));
-    GNT_TRY(gnti_calloc_array(&r->group_of, members + 1));
-    GNT_TRY(gnti_calloc_array(&r->crew_of_group, members + 1));
-done:
-    return st;
-}
-
-static void free_round(gnti_live_round *r)
-{
-    gnti_free(r->crew_of);
-    gnti_free(r->group_of);
-    gnti_free(r->crew_of_group);
-}
-
-/* Seconds of what is left of a group, by forecast. */
-static double work_of(const gnti_live *run, const gnti_fused_group *g)
-{
-    int64_t epochs = 1;
-
-    for (int32_t i = 0; i < g->num_members; i++)
-        epochs = gnti_max_i64(epochs, run->spec->members[g->members[i]].train.epochs - g->epoch);
-    return (double)epochs * (g->epoch_seconds > 0.0 ? g->epoch_seconds : 1.0);
-}
-
-/* At least as many groups as processes: crews of one, longest group first. */
-static gnt_status deal(const gnti_live *run, const double *work, int32_t num, gnti_live_round *r)
-{
-    gnt_status st = GNT_OK;
-    double *load = NULL;
-    uint8_t *given = NULL;
-
-    GNT_TRY(gnti_calloc_array(&load, run->world->size));
-    GNT_TRY(gnti_calloc_array(&given, num));
-    for (int32_t p = 0; p < run->world->size; p++)
-        r->crew_of[p] = p;
-    for (int32_t i = 0; i < num; i++) {
-        int32_t longest = -1, free = 0;
-
-        for (int32_t g = 0; g < num; g++)
-            if (!given[g] && (longest < 0 || work[g] > work[longest]))
-                longest = g;
-        for (int32_t p = 1; p < run->world->size; p++)
-            free = load[p] < load[free] ? p : free;
-        given[longest] = 1;
-        load[free] += work[longest];
-        r->crew_of_group[longest] = free;
-    }
-done:
-    gnti_free(load);
-    gnti_free(given);
-    return st;
-}
-
-/* Fewer groups than processes: a crew a group. Processes that no group has room for stay idle (crew -1). */
-static gnt_status widen(const gnti_live *run, const gnti_fused_group *groups, const double *work, int32_t num,
-                        gnti_live_round *r)
-{
-    gnt_status st = GNT_OK;
-    int32_t *wide = NULL, next = 0;
-
-    GNT_TRY(gnti_alloc_array(&wide, num));
-    for (int32_t g = 0; g < num; g++)
-        wide[g] = 1;
-    for (int32_t left = run->world->size - num; left > 0; left--) {
-        int32_t most = -1;
-
-        for (int32_t g = 0; g < num; g++)
-            if (wide[g] < gnti_live_widest_gang(run, groups[g].members[0]) &&
-                (most < 0 || work[g] / wide[g] > work[most] / wide[most]))
-                most = g;
-        if (most < 0)
-            break;
-        wide[most]++;
-    }
-    for (int32_t p = 0; p < run->world->size; p++)
-        r->crew_of[p] = -1;
-    for (int32_t g = 0; g < num; g++) {
-        r->crew_of_group[g] = g;
-        for (int32_t i = 0; i < wide[g]; i++)
-            r->crew_of[next++] = g;
-    }
-done:
-    gnti_free(wide);
-    return st;
-}
-
-/* By the root. */
-static gnt_status plan(gnti_live *run, gnti_live_round *r)
-{
-    gnt_status st = GNT_OK;
-    gnti_fused_group *groups = NULL;
-    double *work = NULL;
-
-    GNT_TRY(gnti_live_form_groups(run, &groups, &r->num_groups));
-    GNT_TRY(gnti_alloc_array(&work, r->num_groups + 1));
-    for (int32_t m = 0; m < run->spec->num_members; m++)
-        r->group_of[m] = -1;
-    for (int32_t g = 0; g < r->num_groups; g++) {
-        work[g] = work_of(run, &groups[g]);
-        for (int32_t i = 0; i < groups[g].num_members; i++)
-            r->group_of[groups[g].members[i]] = g;
-    }
-    if (r->num_groups >= run->world->size)
-        GNT_TRY(deal(run, work, r->num_groups, r));
-    else
-        GNT_TRY(widen(run, groups, work, r->num_groups, r));
-done:
-    gnti_fused_groups_free(&groups, r->num_groups);
-    gnti_free(work);
-    return st;
-}
-
 static gnt_status share_round(gnti_live *run, gnti_live_round *r)
 {
     gnt_status st = GNT_OK;
@@ -216,7 +99,7 @@ static gnt_status share_round(gnti_live *run, gnti_live_round *r)
     GNT_TRY(gnti_comm_broadcast(run->world, 0, &r->num_groups, sizeof r->num_groups));
     GNT_TRY(gnti_comm_broadcast(run->world, 0, r->crew_of, (size_t)run->world->size * sizeof(int32_t)));
     GNT_TRY(gnti_comm_broadcast(run->world, 0, r->group_of, members));
-    GNT_TRY(gnti_comm_broadcast(run->world, 0, r->crew_of_group, members));
+    GNT_TRY(gnti_comm_broadcast(run->world, 0, &r->divides, sizeof r->divides));
 done:
     return st;
 }
@@ -229,17 +112,40 @@ static gnt_status share_outcomes(gnti_live *run, gnti_live_round *r)
     const int64_t text = GNTI_LIVE_TEXT_BYTES;
 
     GNT_TRY(share_most(run, r->fate, num, GNT_I32));
+    GNT_TRY(share_most(run, r->crew_of_group, groups, GNT_I32));
     GNT_TRY(share_most(run, r->epoch, num, GNT_I64));
     GNT_TRY(share_most(run, r->seconds, num, GNT_F64));
     GNT_TRY(share_most(run, r->status, num, GNT_I32));
     GNT_TRY(share_most(run, r->failure, num * text, GNT_U8));
     GNT_TRY(share_most(run, r->begin, groups, GNT_F64));
     GNT_TRY(share_most(run, r->end, groups, GNT_F64));
-    for (int32_t m = 0; m < num; m++)
-        if (r->group_of[m] >= 0)
+    for (int32_t m = 0; m < num; m++) {
+        run->members[m].in_task = false;
+        if (r->group_of[m] >= 0 && r->crew_of_group[r->group_of[m]] > 0)
             GNT_TRY(gnti_live_settle(run, r, m));
+    }
     for (int32_t g = 0; g < groups; g++)
-        GNT_TRY(gnti_live_note_span(run, r, g));
+        if (r->crew_of_group[g] > 0)
+            GNT_TRY(gnti_live_note_span(run, r, g));
+done:
+    return st;
+}
+
+/* Until all crews are done, for as long as they train; the root looks after requests meanwhile. */
+static gnt_status wait_for_crews(gnti_live *run, gnti_live_round *r)
+{
+    gnt_status st = GNT_OK;
+    const double limit = run->world->time_limit;
+    const struct timespec moment = { 0, 20000000 };
+    int32_t here = 1;
+
+    while (is_root(run) && !gnti_live_crews_are_done(run, r)) {
+        GNT_TRY(gnti_live_round_look(run, r));
+        nanosleep(&moment, NULL);
+    }
+    run->world->time_limit = INFINITY; /* a process that is lost is told by whoever started it */
+    st = share_most(run, &here, 1, GNT_I32);
+    run->world->time_limit = limit;
 done:
     return st;
 }
@@ -247,23 +153,25 @@ done:
 static gnt_status do_round(gnti_live *run, bool *stop)
 {
     gnt_status st = GNT_OK;
-    gnti_live_round r = { .first_task = run->num_tasks };
+    gnti_live_round r = { .first_task = run->num_tasks, .began_at = gnti_live_now(run) };
     int32_t wants = 0;
 
-    GNT_TRY(make_round(run, &r));
-    st = is_root(run) ? plan(run, &r) : GNT_OK;
+    GNT_TRY(gnti_live_round_make(run, &r));
+    st = is_root(run) ? gnti_live_round_plan(run, &r) : GNT_OK;
     GNT_TRY(share_status(run, st, "form groups"));
     GNT_TRY(share_round(run, &r));
     GNT_TRY(gnti_live_crew_round(run, &r));
+    GNT_TRY(wait_for_crews(run, &r));
     GNT_TRY(share_outcomes(run, &r));
+    if (is_root(run))
+        GNT_TRY(gnti_live_clear_marks(run));
     wants = gnti_live_should_stop(run);
     GNT_TRY(share_most(run, &wants, 1, GNT_I32));
     *stop = wants != 0;
     GNT_CHECK(r.num_groups > 0 || gnti_live_all_done(run), GNT_ERR_INTERNAL,
               "members are left, but none of them can be trained");
 done:
-    gnti_live_round_clear(&r);
-    free_round(&r);
+    gnti_live_round_free(&r);
     return st;
 }
 
@@ -279,6 +187,9 @@ gnt_status gnti_live_drive_processes(gnti_live *run)
               run->config->devices, (int)run->world->size);
     GNT_TRY(gnti_live_devices_are_processes(run));
     GNT_TRY(gnti_calloc_array(&run->tries, run->spec->num_members + 1));
+    run->num_working = run->world->size;
+    st = is_root(run) ? gnti_live_clear_marks(run) : GNT_OK;
+    GNT_TRY(share_status(run, st, "clear the run folder"));
     while (!gnti_live_all_done(run) && !stop)
         GNT_TRY(do_round(run, &stop));
 done:

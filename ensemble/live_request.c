@@ -107,6 +107,7 @@ static gnt_status lose(gnti_live *run, const gnti_json *request, gnti_json *answ
     gnt_status st = GNT_OK;
     int64_t device = 0;
 
+    GNT_CHECK(run->world == NULL, GNT_ERR_UNSUPPORTED, "a process of an MPI job is lost with the job");
     GNT_TRY(gnti_json_get_int(request, "lose", &device));
     GNT_CHECK(device >= 0 && device < run->num_devices, GNT_ERR_USAGE,
               "there is no device %lld, the run has %d", (long long)device, (int)run->num_devices);
@@ -117,12 +118,40 @@ done:
     return st;
 }
 
+/* Over MPI processes: so many of them, the first ones, go on working. */
+static gnt_status set_processes(gnti_live *run, const char *devices, int32_t *added, int32_t *removed)
+{
+    gnt_status st = GNT_OK;
+    gnti_device_spec *specs = NULL;
+    const char *own = run->specs[0].backend;
+    int32_t num = 0;
+
+    GNT_TRY(gnti_device_specs_parse(devices, &specs, &num));
+    GNT_CHECK(num <= run->world->size, GNT_ERR_USAGE,
+              "devices '%s' are %d processes, mpirun started %d: ask for 1 to %d", devices, (int)num,
+              (int)run->world->size, (int)run->world->size);
+    for (int32_t i = 0; i < num; i++)
+        GNT_CHECK((strcmp(specs[i].backend, "auto") == 0 || strcmp(own, "auto") == 0 ||
+                   strcmp(specs[i].backend, own) == 0) &&
+                      specs[i].threads == 0 && specs[i].memory == 0,
+                  GNT_ERR_USAGE,
+                  "devices '%s': the processes of an MPI job stay what they are, name as many as shall work",
+                  devices);
+    *added = num > run->num_working ? num - run->num_working : 0;
+    *removed = num < run->num_working ? run->num_working - num : 0;
+    run->num_working = num;
+done:
+    gnti_free(specs);
+    return st;
+}
+
 static gnt_status resize(gnti_live *run, const char *devices, gnti_json *answer)
 {
     gnt_status st = GNT_OK;
     int32_t added = 0, removed = 0;
 
-    GNT_TRY(gnti_live_devices_set(run, devices, &added, &removed));
+    GNT_TRY(run->world != NULL ? set_processes(run, devices, &added, &removed)
+                               : gnti_live_devices_set(run, devices, &added, &removed));
     GNT_TRY(gnti_json_set_bool(answer, "accepted", true));
     GNT_TRY(gnti_json_set_text(answer, "devices", devices));
     GNT_TRY(gnti_json_set_int(answer, "added", added));

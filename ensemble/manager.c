@@ -225,6 +225,7 @@ static gnt_status task_changed(gnti_manager *m, gnti_managed_task *t, const gnti
 
     GNT_CHECK(e->scale > 0.0 && e->scale <= 1.0, GNT_ERR_ARG,
               "task %lld shrinks to %g, that is not within (0, 1]", (long long)e->task, e->scale);
+    gnti_managed_note_past(m, t, e->scale);
     for (int32_t k = 0; k < m->config.num_types; k++) {
         t->profile[k] *= e->scale;
         t->seconds[k] *= e->scale;

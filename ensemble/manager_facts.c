@@ -4,6 +4,7 @@
  * Types are weighted by speed: v_k = exp(- mean over tasks of log(s_jk / min s_j)), 1 for a type on which every task is fastest. Area: the
  * epochs of task j cost at least W_j = epochs * use * min_k s_jk v_k of speed-seconds wherever they run, so no schedule ends before what was
  * present since the first arrival adds up to sum W (nor, for those that came at a or later, before what was present since a does).
+ * Epochs of a group that was larger once count with the seconds of then.
  * Length: no task ends before it has arrived and run alone at its best. The bound is the larger; it is as true as the seconds learned.
  */
 #include "ensemble/manager_state.h"
@@ -127,13 +128,36 @@ static double epochs_of(const gnti_managed_task *t)
     return t->slot >= 0 ? t->epochs_total : t->epochs_done;
 }
 
+void gnti_managed_note_past(const gnti_manager *m, gnti_managed_task *t, double scale)
+{
+    const double epochs = fmax(t->epochs_done - t->past_epochs, 0.0);
+
+    for (int32_t k = 0; k < m->config.num_types; k++)
+        t->past[k] += epochs > 0.0 ? epochs * t->seconds[k] : 0.0;
+    t->past_weight = (t->past_weight + epochs) / scale;
+    t->past_epochs += epochs;
+}
+
+/* Seconds of an epoch on a type, the mean over all that it trained or will: more than now where it has shrunk. True seconds are in
+ * proportion to its size. */
+static double mean_seconds(const gnti_manager *m, const truth *w, int64_t id, int32_t type)
+{
+    const gnti_managed_task *t = m->tasks[id];
+    const double now = seconds_of(m, w, id)[type], epochs = epochs_of(t);
+
+    if (!(t->past_epochs > 0.0) || !(epochs > 0.0))
+        return now;
+    return ((w->seconds != NULL ? t->past_weight * now : t->past[type]) +
+            fmax(epochs - t->past_epochs, 0.0) * now) /
+           epochs;
+}
+
 static double work_of(const gnti_manager *m, const truth *w, int64_t id)
 {
-    const double *seconds = seconds_of(m, w, id);
     double least = INFINITY;
 
     for (int32_t k = 0; k < m->config.num_types; k++)
-        least = seconds[k] * w->v[k] < least ? seconds[k] * w->v[k] : least;
+        least = fmin(mean_seconds(m, w, id, k) * w->v[k], least);
     return epochs_of(m->tasks[id]) * least * gnti_managed_use(m->tasks[id]);
 }
 
@@ -167,8 +191,10 @@ static gnt_status length_bound(const gnti_manager *m, const truth *w, double *bo
 {
     gnt_status st = GNT_OK;
     gnti_place_device *devices = NULL;
+    double *seconds = NULL;
 
     GNT_TRY(gnti_alloc_array(&devices, m->num_devices));
+    GNT_TRY(gnti_alloc_array(&seconds, m->config.num_types));
     for (int64_t d = 0; d < m->num_devices; d++) {
         devices[d] = m->devices[d];
         devices[d].type = m->managed[d].type;
@@ -180,13 +206,14 @@ static gnt_status length_bound(const gnti_manager *m, const truth *w, double *bo
         gnti_place_input in;
         double end;
 
-        if (t == NULL ||
-            t->arrived_at + epochs_of(t) * smallest(seconds_of(m, w, j), m->config.num_types) <= *bound)
+        for (int32_t k = 0; t != NULL && k < m->config.num_types; k++)
+            seconds[k] = mean_seconds(m, w, j, k);
+        if (t == NULL || t->arrived_at + epochs_of(t) * smallest(seconds, m->config.num_types) <= *bound)
             continue;
         in = gnti_managed_alone(m, t);
         terms = t->terms;
         terms.epochs_left = epochs_of(t);
-        terms.seconds = seconds_of(m, w, j);
+        terms.seconds = seconds;
         in.tasks = &terms;
         in.devices = devices;
         in.num_types = m->config.num_types;
@@ -195,6 +222,7 @@ static gnt_status length_bound(const gnti_manager *m, const truth *w, double *bo
     }
 done:
     gnti_free(devices);
+    gnti_free(seconds);
     return st;
 }
 

@@ -29,11 +29,13 @@ typedef struct gnti_seat {
 
 typedef struct gnti_managed_task {
     gnti_place_task terms; /* what planners see: epochs_left, held and so on are set anew before each plan */
-    double *profile;  /* (types) seconds as given, scaled by TASK_CHANGED; one block with the next four */
+    double *profile;  /* (types) seconds as given, scaled by TASK_CHANGED; one block with the next five */
     double *seconds;  /* (types) as learned */
     double *planned;  /* (kinds) the same for planners: what terms.seconds points to */
     double *received; /* (kinds) seconds of service */
     double *measured; /* (types) epochs measured on the type so far; 1e-3: on a gang alone */
+    double *past;     /* (types) seconds of the epochs up to past_epochs, as learned when it was larger */
+    double past_epochs, past_weight; /* done when it changed last; those, as epochs of its present size */
     double epochs_total, epochs_done;
     double arrived_at, ended_at;
     double boundary_at;     /* when the last epoch ended, or the present placement began */
@@ -153,6 +155,9 @@ void gnti_managed_settle(const gnti_manager *m, gnti_managed_task *t);
 void gnti_managed_stand(gnti_manager *m, gnti_managed_task *t);
 /* What is under way is void, it keeps what it holds. */
 void gnti_managed_cancel(gnti_manager *m, gnti_managed_task *t);
+
+/* It is about to shrink: what it has trained so far took longer (manager_facts.c). */
+void gnti_managed_note_past(const gnti_manager *m, gnti_managed_task *t, double scale);
 
 /* ---- manager_pace.c ---- */
 int32_t gnti_manager_num_kinds(const gnti_manager *m); /* types as planners see them */

@@ -127,6 +127,7 @@ static void begin_task(const gnti_manager *m, gnti_managed_task *t, const gnti_e
     t->measured = t->profile + 2 * num_types;
     t->planned = t->profile + 3 * num_types;
     t->received = t->planned + num_kinds;
+    t->past = t->received + num_kinds;
     for (int32_t k = 0; k < num_types; k++)
         t->profile[k] = e->new_task->seconds[k];
     t->terms.id = e->task;
@@ -149,7 +150,7 @@ gnt_status gnti_managed_arrive(gnti_manager *m, const gnti_event *e)
     GNT_TRY(make_room(m, e->task));
     GNT_TRY(gnti_calloc_bytes((void **)&t, sizeof *t));
     GNT_TRY(gnti_calloc_array(&t->profile,
-                              3 * (int64_t)m->config.num_types + 2 * (int64_t)gnti_manager_num_kinds(m)));
+                              4 * (int64_t)m->config.num_types + 2 * (int64_t)gnti_manager_num_kinds(m)));
     begin_task(m, t, e);
     gnti_managed_predict(m, t);
     t->slot = (int32_t)m->num_active;

@@ -102,6 +102,36 @@ static void test_mean(void **state)
     gnti_manager_free(&b.m);
 }
 
+/* A group of which a half goes after half of its epochs: the bound knows what the first ones took, so a device that never rested ends at it;
+ * where epochs shrink less than the group does (which is taken for a slow device) it is below the end, never above. */
+static void test_bound_of_shrunk_groups(void **state)
+{
+    static const double later[2] = { 0.5, 0.9 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bench b;
+        gnti_manager_facts f;
+
+        begin(&b);
+        add(&b, 0, 0);
+        arrive(&b, 0, 1.0, INFINITY);
+        for (int e = 0; e < 10; e++)
+            epoch(&b, 0, 1.0);
+        send(&b, (gnti_event){ .kind = GNTI_EVENT_TASK_CHANGED, .task = 0, .scale = 0.5 });
+        obey(&b);
+        for (int e = 0; e < 10; e++)
+            epoch(&b, 0, later[i]);
+        send(&b, (gnti_event){ .kind = GNTI_EVENT_TASK_ENDED, .task = 0 });
+        gnt_assert_ok(gnti_manager_get_facts(b.m, &f));
+        assert_true(fabs(f.makespan - 10.0 * (1.0 + later[i])) < 1e-9);
+        if (!(f.lower_bound <= f.makespan * (1.0 + 1e-9) &&
+              f.lower_bound >= (i == 0 ? 0.999 : 0.75) * f.makespan))
+            fail_msg("makespan %g, lower bound %g", f.makespan, f.lower_bound);
+        gnti_manager_free(&b.m);
+    }
+}
+
 /* A task that has been on both types tells what others, which were on one, take on the other; a task that has not run is taken to be as
  * all are. Given seconds were the same everywhere. */
 static void test_types(void **state)
@@ -239,9 +269,13 @@ static void test_allocations_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mean),           cmocka_unit_test(test_types),
-        cmocka_unit_test(test_given_quotient), cmocka_unit_test(test_slow_device),
-        cmocka_unit_test(test_wrong_events),   cmocka_unit_test(test_allocations_fail),
+        cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_bound_of_shrunk_groups),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_given_quotient),
+        cmocka_unit_test(test_slow_device),
+        cmocka_unit_test(test_wrong_events),
+        cmocka_unit_test(test_allocations_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
