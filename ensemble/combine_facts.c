@@ -216,7 +216,12 @@ static gnt_status put_ensemble(scoring *s, gnti_json *out)
     GNT_TRY(gnti_json_set_number(o, "temperature", s->c->temperature));
     GNT_TRY(gnti_json_set_bool(o, "fell_back", s->c->fell_back));
     GNT_TRY(gnti_json_set_object(o, "before_temperature", &before));
+    GNT_TRY(combine_again(s, 0));
+    GNT_TRY(gnti_json_set_number(before, "valid_metric",
+                                 gnti_panel_metric(&s->part[0], s->c->metric, s->values[0])));
     GNT_TRY(combine_again(s, 1));
+    GNT_TRY(gnti_json_set_number(before, "test_metric",
+                                 gnti_panel_metric(&s->part[1], s->c->metric, s->values[1])));
     gnti_panel_logits(&s->part[1], s->values[1], s->logits[1]);
     gnti_panel_calibration(&s->part[1], s->logits[1], &c);
     GNT_TRY(put_calibration(&c, before));
