@@ -91,6 +91,7 @@ static gnt_status add_device(gnti_live *run, const gnti_device_spec *spec, bool 
     *device = (gnti_live_device){ .type = type_of(run, spec), .present = true, .speed = 1.0 };
     GNT_TRY(gnti_pool_bytes(spec, d, &device->bytes));
     run->specs[d] = *spec;
+    gnti_context_expect(run->ctx, spec, 1);
     run->specs[d].quota = &device->quota;
     device->quota.limit = spec->room > 0 ? spec->room : spec->memory;
     GNT_TRY(gnti_scratch_create_shared(&run->specs[d], d, gnti_context_device_config(run->ctx),

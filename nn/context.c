@@ -251,6 +251,25 @@ void gnti_context_set_pool(gnt_context *ctx, const gnti_device_spec *specs, int3
     ctx->pool_size = num;
 }
 
+void gnti_context_expect(gnt_context *ctx, const gnti_device_spec *specs, int32_t num)
+{
+    for (int32_t i = 0; i < num; i++) {
+        const gnt_backend *backend = NULL;
+
+        if (strcmp(specs[i].backend, "auto") == 0) /* the context's own */
+            continue;
+        if (gnti_backend_find(specs[i].backend, &backend) != GNT_OK)
+            gnt_clear_error(); /* opening it tells why */
+        else if (!backend->in_host_memory)
+            atomic_store(&ctx->expects_own_memory, true);
+    }
+}
+
+bool gnti_context_expects_own_memory(const gnt_context *ctx)
+{
+    return atomic_load(&ctx->expects_own_memory) || !gnti_device_in_host_memory(ctx->device);
+}
+
 gnt_status gnti_context_take_pool(const gnt_context *ctx, gnti_device_spec *specs, int32_t num)
 {
     gnt_status st = GNT_OK;

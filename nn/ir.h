@@ -85,6 +85,7 @@ typedef struct gnti_value {
     int32_t adj; /* OPERATOR */
     gnti_vector vector;
     int32_t block_members; /* g, set by planning */
+    bool sliced;           /* has memory for the members of one slice, set when memory is laid out */
     int64_t offset;        /* bytes in its block, set by the memory pass */
 } gnti_value;
 
@@ -149,6 +150,7 @@ typedef struct gnti_node {
     const void *custom_state;
     gnti_epilogue_plan epilogue;
     int32_t chain; /* nodes of one chain go block by block; 0: none */
+    int32_t run;   /* nodes of one run go slice by slice of members; 0: none */
     int32_t group; /* of SUM_RANKS */
 } gnti_node;
 

@@ -25,6 +25,7 @@ gnt_status gnti_lower_new(gnti_lowering *lo, gnti_instr_kind kind, const gnti_no
     memset(*out, 0, sizeof **out);
     (*out)->kind = kind;
     (*out)->node = n;
+    (*out)->slice = lo->slice != NULL ? lo->slice->number : 0;
 done:
     return st;
 }
@@ -123,7 +124,7 @@ gnt_mat_view gnti_lower_view(const gnti_lowering *lo, int32_t value)
         view.block_stride = view.row_stride * gnti_value_rows_kept(p, v);
     }
     find_memory(p, v, &view);
-    return view;
+    return gnti_slice_view(lo->slice, view, v->sliced);
 }
 
 gnt_mat_view gnti_view_columns(gnt_mat_view v, int64_t first, int64_t width)
@@ -144,7 +145,7 @@ gnt_mat_view gnti_view_rows(gnt_mat_view v, int64_t first, int64_t rows)
 
 const gnt_buffer *gnti_lower_step(const gnti_lowering *lo)
 {
-    return lo->p->step;
+    return lo->slice != NULL ? lo->slice->step : lo->p->step;
 }
 
 bool gnti_lower_is_training(const gnti_lowering *lo)
@@ -215,7 +216,7 @@ gnt_epilogue gnti_lower_epilogue(const gnti_lowering *lo, gnti_instr *in, const 
     }
     if (e->gate_hyper != 0)
         out.gate_dropout = gnti_lower_dropout(lo, e->gate_hyper, e->gate_ordinal, n->out[0]);
-    out.step = lo->p->step;
+    out.step = gnti_lower_step(lo);
     return out;
 }
 
@@ -310,8 +311,8 @@ void gnti_lower_loss_inputs(const gnti_lowering *lo, gnt_loss_args *a, gnti_inst
     const int64_t rows = a->logits.rows, all = gnti_lower_rows(lo, p->ir.logits);
 
     a->kind = c->kind;
-    a->weight = gnti_view_rows(
-        plain_view(p->loss.weight, all, c->weight_per_member ? p->ir.num_members : 1, 1), a->first_row, rows);
+    a->weight = plain_view(p->loss.weight, all, c->weight_per_member ? p->ir.num_members : 1, 1);
+    a->weight = gnti_view_rows(gnti_slice_view(lo->slice, a->weight, false), a->first_row, rows);
     a->labels = p->loss.labels;
     if (c->kind != GNT_LOSS_SOFTMAX)
         a->target = gnti_view_rows(plain_view(p->loss.target, all, 1, a->logits.width), a->first_row, rows);
@@ -326,6 +327,7 @@ void gnti_lower_loss_inputs(const gnti_lowering *lo, gnt_loss_args *a, gnti_inst
     }
     a->norm_hyper = p->ir.loss_norm;
     a->stats = p->parts.on ? p->parts.stats : p->stats;
+    a->stats_offset += lo->slice != NULL ? (size_t)lo->slice->first * 4 * sizeof(double) : 0;
 }
 
 void gnti_lower_update_inputs(const gnti_lowering *lo, gnt_optimizer_args *a)
@@ -352,18 +354,49 @@ void gnti_lower_update_inputs(const gnti_lowering *lo, gnt_optimizer_args *a)
                                .bad = p->bad };
 }
 
+static gnt_status lower_node(gnti_lowering *lo, const gnti_node *n)
+{
+    gnt_status st = GNT_OK;
+
+    if (!gnti_is_product(n) && n->op != GNTI_IR_EXCHANGE)
+        GNT_TRY(gnti_lower_end_exchanges(lo));
+    GNT_TRY(gnti_op_get_info(n->op)->lower(lo, n));
+done:
+    return st;
+}
+
+/* All nodes of a run for the first slice of members, then for the next. */
+static gnt_status lower_run(gnti_program *p, int64_t first, int64_t last)
+{
+    gnt_status st = GNT_OK;
+
+    for (int32_t s = 0; s < p->slices.count; s++) {
+        p->lowering.slice = &p->slices.list[s];
+        for (int64_t i = first; i <= last; i++)
+            if (!p->ir.nodes[i].hoisted)
+                GNT_TRY(lower_node(&p->lowering, &p->ir.nodes[i]));
+    }
+done:
+    p->lowering.slice = NULL;
+    return st;
+}
+
 static gnt_status lower_nodes(gnti_program *p, bool hoisted)
 {
     gnt_status st = GNT_OK;
 
     for (int64_t i = 0; i < p->ir.num_nodes; i++) {
         const gnti_node *n = &p->ir.nodes[i];
+        int64_t first;
 
         if (n->hoisted != hoisted)
             continue;
-        if (!gnti_is_product(n) && n->op != GNTI_IR_EXCHANGE)
-            GNT_TRY(gnti_lower_end_exchanges(&p->lowering));
-        GNT_TRY(gnti_op_get_info(n->op)->lower(&p->lowering, n));
+        if (n->run == 0 || p->slices.count == 0) {
+            GNT_TRY(lower_node(&p->lowering, n));
+            continue;
+        }
+        gnti_slices_span(p, i, &first, &i);
+        GNT_TRY(lower_run(p, first, i));
     }
     GNT_TRY(gnti_lower_end_exchanges(&p->lowering));
 done:

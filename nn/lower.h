@@ -74,6 +74,7 @@ typedef struct gnti_instr {
     const gnt_spmm_plan *plan;
     gnt_op_run custom;       /* CUSTOM */
     bool alone;              /* in no chain */
+    int32_t slice;           /* number of the slice of members, 0: all */
     bool interior, boundary; /* the rows of a product in two goes that it has */
     gnt_row_tree tree;
     union {

@@ -79,6 +79,7 @@ struct gnt_context {
     gnti_comm *processes;         /* NULL: this one alone */
     const gnti_device_spec *pool; /* (pool_size) lent; NULL: none */
     int32_t pool_size;
+    atomic_bool expects_own_memory; /* gnti_context_expect */
     gnti_determinism determinism;
     int32_t num_threads; /* asked for, else the cores there are: for predictions */
     const gnt_layer_class **layers;

@@ -1,34 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work of a node by the formulas of kernels/cost.h: what a stream's counters will say of its instructions, known before it
  * runs. Values have the rows of their space, or those of a question ("with so many rows and arcs"); what is only a view, was
- * fused away or is computed once does no work in a step.
+ * fused away or is computed once does no work in a step. What goes slice by slice of members is that much work for each slice:
+ * values that members share are read once a slice.
  */
 #include "nn/program_state.h"
 
-static double rows_of(const gnti_program *p, const gnti_step_counts *c, int32_t value)
+typedef struct question {
+    const gnti_program *p;
+    const gnti_step_counts *c; /* NULL: rows and arcs as bound */
+    const gnti_cost_device *dev;
+    int64_t members; /* that go together */
+} question;
+
+static double rows_of(const question *q, int32_t value)
 {
-    const gnti_value *v = &p->ir.values[value];
+    const gnti_value *v = &q->p->ir.values[value];
 
     if (v->space == 0)
         return (double)v->rows;
-    if (c != NULL)
-        return v->space == p->ir.entry_space ? c->entries : c->rows;
-    return (double)gnti_max_i64(p->spaces[v->space].rows, p->spaces[v->space].capacity);
+    if (q->c != NULL)
+        return v->space == q->p->ir.entry_space ? q->c->entries : q->c->rows;
+    return (double)gnti_max_i64(q->p->spaces[v->space].rows, q->p->spaces[v->space].capacity);
 }
 
-/* Floats of a row of all members. */
-static int64_t row_floats(const gnti_program *p, int32_t value)
+/* Floats of a row of the members that go together. */
+static int64_t row_floats(const question *q, int32_t value)
 {
-    return p->ir.values[value].width * (p->ir.values[value].shared ? 1 : p->ir.num_members);
+    const gnti_value *v = &q->p->ir.values[value];
+
+    return v->width * (v->shared ? 1 : q->members);
 }
 
-static double values_of(const gnti_program *p, const gnti_step_counts *c, int32_t value)
+static double values_of(const question *q, int32_t value)
 {
-    return rows_of(p, c, value) * (double)row_floats(p, value);
+    return rows_of(q, value) * (double)row_floats(q, value);
 }
 
-static double arcs_of(const gnti_program *p, const gnti_step_counts *c, const gnti_node *n)
+static double arcs_of(const question *q, const gnti_node *n)
 {
+    const gnti_program *p = q->p;
+    const gnti_step_counts *c = q->c;
     const gnti_operator *op = p->operators[n->adj].host;
 
     if (n->op == GNTI_IR_SPARSE_MATMUL && c == NULL)
@@ -42,43 +54,41 @@ static double arcs_of(const gnti_program *p, const gnti_step_counts *c, const gn
 }
 
 /* Rows that a product along arcs may read: own ones and the halo's. */
-static double sources_of(const gnti_program *p, const gnti_step_counts *c, const gnti_node *n, int32_t value)
+static double sources_of(const question *q, const gnti_node *n, int32_t value)
 {
-    return rows_of(p, c, value) + (c != NULL && n->op != GNTI_IR_SPARSE_MATMUL ? c->halo_rows : 0.0);
+    return rows_of(q, value) + (q->c != NULL && n->op != GNTI_IR_SPARSE_MATMUL ? q->c->halo_rows : 0.0);
 }
 
-static gnti_cost cost_matmul(const gnti_program *p, const gnti_step_counts *c, const gnti_node *n,
-                             const gnti_cost_device *dev)
+static gnti_cost cost_matmul(const question *q, const gnti_node *n)
 {
-    const double inner = n->trans_a ? rows_of(p, c, n->in[0]) : (double)p->ir.values[n->in[0]].width;
-    const double out = values_of(p, c, n->out[0]);
+    const double inner = n->trans_a ? rows_of(q, n->in[0]) : (double)q->p->ir.values[n->in[0]].width;
+    const double out = values_of(q, n->out[0]);
 
-    return gnti_cost_product(dev, inner * out, values_of(p, c, n->in[0]) + values_of(p, c, n->in[1]) + out);
+    return gnti_cost_product(q->dev, inner * out, values_of(q, n->in[0]) + values_of(q, n->in[1]) + out);
 }
 
-static gnti_cost cost_attend(const gnti_program *p, const gnti_step_counts *c, const gnti_node *n,
-                             const gnti_cost_device *dev)
+static gnti_cost cost_attend(const question *q, const gnti_node *n)
 {
     const int32_t scores = n->op == GNTI_IR_ATTEND        ? n->in[1]
                            : n->op == GNTI_IR_ATTEND_ROWS ? n->in[2]
                                                           : n->in[3];
     const int32_t h = n->op == GNTI_IR_ATTEND_ROWS ? n->in[1] : n->in[0];
 
-    return gnti_cost_attend(dev, (int64_t)rows_of(p, c, n->out[0]), (int64_t)sources_of(p, c, n, h),
-                            (int64_t)arcs_of(p, c, n), row_floats(p, h), row_floats(p, scores),
+    return gnti_cost_attend(q->dev, (int64_t)rows_of(q, n->out[0]), (int64_t)sources_of(q, n, h),
+                            (int64_t)arcs_of(q, n), row_floats(q, h), row_floats(q, scores),
                             n->op != GNTI_IR_ATTEND);
 }
 
-static gnti_cost cost_spmm(const gnti_program *p, const gnti_step_counts *c, const gnti_node *n,
-                           const gnti_cost_device *dev)
+static gnti_cost cost_spmm(const question *q, const gnti_node *n)
 {
     const bool sparse = n->op == GNTI_IR_SPARSE_MATMUL;
-    const gnti_operator *op = p->operators[n->adj].host;
-    const double arcs = arcs_of(p, c, n), sources = sources_of(p, c, n, n->in[0]);
-    const bool weighted = sparse || (c != NULL ? c->weighted : op != NULL && op->forward->weights != NULL);
+    const gnti_operator *op = q->p->operators[n->adj].host;
+    const double arcs = arcs_of(q, n), sources = sources_of(q, n, n->in[0]);
+    const bool weighted =
+        sparse || (q->c != NULL ? q->c->weighted : op != NULL && op->forward->weights != NULL);
 
-    return gnti_cost_spmm(dev, (int64_t)rows_of(p, c, n->out[0]), (int64_t)(sources < arcs ? sources : arcs),
-                          (int64_t)arcs, row_floats(p, n->out[0]), weighted, sizeof(float));
+    return gnti_cost_spmm(q->dev, (int64_t)rows_of(q, n->out[0]), (int64_t)(sources < arcs ? sources : arcs),
+                          (int64_t)arcs, row_floats(q, n->out[0]), weighted, sizeof(float));
 }
 
 /* Times that a norm goes over its rows: a batch norm over parts in training has phases (kernels/args.h). */
@@ -98,17 +108,16 @@ static double parameter_values(const gnti_program *p)
     return values;
 }
 
-gnti_cost gnti_node_cost(const gnti_program *p, const gnti_node *n, const gnti_step_counts *c,
-                         const gnti_cost_device *dev, gnti_op_kind *kind)
+static gnti_cost cost_of(const question *q, const gnti_node *n, gnti_op_kind *kind)
 {
     const int32_t out = n->num_out > 0 ? n->out[0] : 0, in = n->num_in > 0 ? n->in[0] : 0;
 
     *kind = GNTI_OP_MAP;
     switch (n->op) {
     case GNTI_IR_UPDATE:
-        return gnti_cost_each(dev, *kind = GNTI_OP_OPTIMIZER, parameter_values(p));
+        return gnti_cost_each(q->dev, *kind = GNTI_OP_OPTIMIZER, parameter_values(q->p));
     case GNTI_IR_LOSS:
-        return gnti_cost_each(dev, *kind = GNTI_OP_LOSS, values_of(p, c, in));
+        return gnti_cost_each(q->dev, *kind = GNTI_OP_LOSS, values_of(q, in));
     case GNTI_IR_NONE:
     case GNTI_IR_EXCHANGE:
     case GNTI_IR_SUM_RANKS:
@@ -117,26 +126,46 @@ gnti_cost gnti_node_cost(const gnti_program *p, const gnti_node *n, const gnti_s
         return (gnti_cost){ 0.0, 0.0, 0.0 };
     case GNTI_IR_MATMUL:
         *kind = GNTI_OP_GEMM;
-        return out != 0 ? cost_matmul(p, c, n, dev) : (gnti_cost){ 0.0, 0.0, 0.0 };
+        return out != 0 ? cost_matmul(q, n) : (gnti_cost){ 0.0, 0.0, 0.0 };
     case GNTI_IR_ATTEND:
     case GNTI_IR_ATTEND_ROWS:
     case GNTI_IR_ATTEND_COLUMNS:
         *kind = GNTI_OP_ATTEND;
-        return cost_attend(p, c, n, dev);
+        return cost_attend(q, n);
     case GNTI_IR_AGGREGATE:
     case GNTI_IR_MAX_GRAD:
     case GNTI_IR_SPARSE_MATMUL:
         *kind = GNTI_OP_SPMM;
-        return cost_spmm(p, c, n, dev);
+        return cost_spmm(q, n);
     case GNTI_IR_NORM:
-        return gnti_cost_each(dev, *kind = GNTI_OP_NORM, norm_passes(p, n) * values_of(p, c, in));
+        return gnti_cost_each(q->dev, *kind = GNTI_OP_NORM, norm_passes(q->p, n) * values_of(q, in));
     case GNTI_IR_NORM_GRAD:
-        return gnti_cost_each(dev, *kind = GNTI_OP_NORM, norm_passes(p, n) * values_of(p, c, n->in[1]));
+        return gnti_cost_each(q->dev, *kind = GNTI_OP_NORM, norm_passes(q->p, n) * values_of(q, n->in[1]));
     case GNTI_IR_REDUCE:
-        return gnti_cost_each(dev, *kind = GNTI_OP_REDUCE, values_of(p, c, in));
+        return gnti_cost_each(q->dev, *kind = GNTI_OP_REDUCE, values_of(q, in));
     default:
-        return gnti_cost_each(dev, GNTI_OP_MAP, values_of(p, c, out != 0 ? out : in));
+        return gnti_cost_each(q->dev, GNTI_OP_MAP, values_of(q, out != 0 ? out : in));
     }
+}
+
+gnti_cost gnti_node_cost(const gnti_program *p, const gnti_node *n, const gnti_step_counts *c,
+                         const gnti_cost_device *dev, gnti_op_kind *kind)
+{
+    question q = { p, c, dev, p->ir.num_members };
+    gnti_cost sum = { 0.0, 0.0, 0.0 };
+
+    if (n->run == 0 || p->slices.members == 0)
+        return cost_of(&q, n, kind);
+    for (int64_t left = p->ir.num_members; left > 0; left -= q.members) {
+        gnti_cost one;
+
+        q.members = gnti_min_i64(left, p->slices.members);
+        one = cost_of(&q, n, kind);
+        sum.flops += one.flops;
+        sum.bytes += one.bytes;
+        sum.seconds += one.seconds;
+    }
+    return sum;
 }
 
 /* ---- questions of train/ ------------------------------------------------------------------------------------------- */
@@ -160,7 +189,9 @@ gnti_op_work gnti_program_op_work(const gnti_program *p, int64_t index, const gn
     if (n->op == GNTI_IR_EXCHANGE) {
         const bool bf16 = p->parts.dist.wire == GNTI_WIRE_BF16;
 
-        w.wire_bytes_a_row = (double)row_floats(p, n->in[0]) * (bf16 ? 2.0 : 4.0);
+        w.wire_bytes_a_row =
+            (double)row_floats(&(question){ .p = p, .members = p->ir.num_members }, n->in[0]) *
+            (bf16 ? 2.0 : 4.0);
         return w;
     }
     if (n->op == GNTI_IR_SUM_RANKS) {

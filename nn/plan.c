@@ -23,6 +23,7 @@ static const struct {
     [GNTI_CHAIN] = { "chain", GNTI_PASS_CHAIN },
     [GNTI_OVERLAP] = { "overlap", GNTI_PASS_OVERLAP },
     [GNTI_CAPTURE] = { "capture", GNTI_PASS_CAPTURE },
+    [GNTI_SLICES] = { "slices", GNTI_PASS_SLICES },
 };
 
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass)
@@ -67,7 +68,7 @@ gnt_status gnti_passes_parse(const char *list, uint32_t *out)
 
             GNT_FAIL(GNT_ERR_USAGE,
                      "no planner pass '%s'%s%s, there are hoist, reassociate, symmetric, sparse-input, fuse, "
-                     "loss-rows, chain, memory, overlap, capture",
+                     "loss-rows, chain, memory, overlap, capture, slices",
                      word, near != NULL ? ": did you mean " : "", near != NULL ? near : "");
         }
         bits |= bit;
@@ -227,6 +228,8 @@ static gnt_status run_passes(gnti_program *p)
     if (gnti_pass_is_on(p, GNTI_CHAIN) && (p->dev == NULL || gnti_device_has_chains(p->dev)))
         gnti_plan_chains(p);
     gnti_plan_blocks(p);
+    if (gnti_pass_is_on(p, GNTI_SLICES))
+        gnti_plan_slices(p);
     for (int i = 0; i < GNTI_NUM_PASSES; i++)
         GNT_TRY(p->notes[i].status);
 done:
@@ -255,16 +258,18 @@ done:
     return st;
 }
 
-static gnt_status read_choices(gnti_program *p)
+static gnt_status read_choices(gnti_program *p, bool training)
 {
     gnt_status st = GNT_OK;
-    int g = 0;
+    int g = 0, slice = 0;
 
     if (p->config.choices == NULL || p->config.choices[0] == 0)
         return GNT_OK;
-    GNT_CHECK(sscanf(p->config.choices, "g=%d", &g) == 1 && g >= 0, GNT_ERR_FORMAT,
-              "stored choices '%s' are not those of this version", p->config.choices);
+    GNT_CHECK(sscanf(p->config.choices, "g=%d;slice=%d", &g, &slice) >= 1 && g >= 0 && slice >= 0,
+              GNT_ERR_FORMAT, "stored choices '%s' are not those of this version", p->config.choices);
     p->config.block_members = g;
+    if (training) /* it is that of the step */
+        p->config.slice_members = slice;
 done:
     p->config.choices = NULL; /* the caller's */
     return st;
@@ -294,7 +299,7 @@ gnt_status gnti_plan_program(gnt_tape *t, const gnt_model *model, const gnti_pla
     p->lowering.p = p;
     if (config != NULL)
         p->config = *config;
-    GNT_TRY(read_choices(p));
+    GNT_TRY(read_choices(p, t->has_update));
     GNT_TRY(gnti_arena_create(&p->arena));
     GNT_TRY(gnti_ir_copy(&t->ir, &p->ir));
     GNT_TRY(take_hypers(p, t));

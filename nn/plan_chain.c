@@ -238,7 +238,7 @@ static int64_t chain_end(const gnti_lowering *lo, int64_t first)
     if (lo->list[first]->node->chain == 0 || lo->list[first]->alone)
         return end;
     for (; end < lo->count && lo->list[end]->node->chain == lo->list[first]->node->chain; end++) {
-        if (lo->list[end]->alone)
+        if (lo->list[end]->alone || lo->list[end]->slice != lo->list[first]->slice)
             return end;
         if (rows_of(lo->list[end]) != rows_of(lo->list[first]))
             return end;

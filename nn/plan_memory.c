@@ -150,7 +150,7 @@ typedef struct layout {
 size_t gnti_value_bytes(const gnti_program *p, int32_t value)
 {
     const gnti_value *v = &p->ir.values[value];
-    const int64_t members = v->shared ? 1 : p->ir.num_members;
+    const int64_t members = v->shared ? 1 : v->sliced ? p->slices.members : p->ir.num_members;
     const int64_t blocks = gnti_ceil_div(members, v->block_members);
 
     return (size_t)(blocks * gnti_value_rows_kept(p, v) * gnti_value_stride(v)) * sizeof(float);
@@ -165,6 +165,7 @@ static bool may_take(const layout *lo, const gnti_node *n, int64_t at, int32_t c
     if (c == 0 || lo->item_of[c] < 0 || !gnti_value_is_temporary(&ir->values[c]) || lo->uses[c].last != at ||
         !gnti_ir_same_shape(ir, c, out) || ir->values[c].dtype != ir->values[out].dtype ||
         ir->values[c].block_members != ir->values[out].block_members ||
+        ir->values[c].sliced != ir->values[out].sliced ||
         (ir->values[c].halo_space != 0) != (ir->values[out].halo_space != 0))
         return false;
     for (int k = gnti_node_reads(n, reads) - 1; k >= 0; k--) {
@@ -200,16 +201,24 @@ static int32_t taken_over(const layout *lo, const gnti_node *n, int64_t at, int3
     return may_take(lo, n, at, n->in[1], out) ? n->in[1] : 0;
 }
 
+/* The nodes that are one moment. What a chain's ops read and write must not share memory but row by row; what outlives a run that
+ * goes slice by slice of members must not lie where the next slice writes. */
+static void moment_of(const gnti_program *p, int64_t at, bool sliced, int64_t *first, int64_t *last)
+{
+    gnti_chain_span(&p->ir, at, first, last);
+    if (!sliced && p->ir.nodes[at].run != 0)
+        gnti_slices_span(p, at, first, last);
+}
+
 static void add_value(layout *lo, const gnti_node *n, int64_t at, int32_t v)
 {
     const gnti_value *value = &lo->p->ir.values[v];
     const int32_t from = taken_over(lo, n, at, v);
-    int64_t first, last, chain_first;
+    int64_t first, last, moment_first;
 
-    /* a chain is one moment: what its ops read and write must not share memory but row by row */
-    gnti_chain_span(&lo->p->ir, at, &first, &last);
+    moment_of(lo->p, at, value->sliced, &first, &last);
     if (lo->uses[v].last > at)
-        gnti_chain_span(&lo->p->ir, lo->uses[v].last, &chain_first, &last);
+        moment_of(lo->p, lo->uses[v].last, value->sliced, &moment_first, &last);
     if (value->keep)
         last = lo->p->ir.num_nodes;
 
@@ -254,6 +263,7 @@ gnt_status gnti_plan_memory(gnti_program *p)
     const bool reuse = gnti_pass_is_on(p, GNTI_MEMORY);
     size_t peak = 0;
 
+    GNT_TRY(gnti_slices_choose(p));
     GNT_TRY(lay_out(p, GNTI_IN_WORKSPACE, reuse, &p->workspace_bytes, &p->live_peak));
     GNT_TRY(lay_out(p, GNTI_IN_HOISTED, false, &p->hoisted_bytes, &peak));
     GNT_TRY(lay_out(p, GNTI_IN_HOIST_TEMP, reuse, &p->temp_bytes, &peak));

@@ -26,6 +26,7 @@ void gnti_program_free(gnti_program **p)
     gnti_parts_free(q);
     gnti_scratch_part(&q->workspace, &q->user);
     gnti_lowering_free(&q->lowering);
+    gnti_slices_free(q);
     gnti_free(q->chain_ops);
     gnti_free(q->chains);
     gnti_buffer_free(&q->hoisted);
@@ -77,6 +78,7 @@ static gnt_status grow(gnti_program *p)
     if (grown)
         GNT_TRY(gnti_plan_memory(p));
     p->laid_out = true;
+    GNT_TRY(gnti_slices_make(p));
     GNT_TRY(gnti_scratch_fit(p->workspace, &p->user, p->workspace_bytes));
 done:
     return st;
@@ -226,6 +228,7 @@ static gnt_status send_step(gnti_program *p, const gnti_step *step)
         memcpy(hypers + p->num_hypers * members, step->live, (size_t)members);
     else
         memset(hypers + p->num_hypers * members, 1, (size_t)members);
+    gnti_slices_send(p);
     return gnti_step_send(p);
 }
 
@@ -420,6 +423,8 @@ gnt_status gnti_program_get_choices(const gnti_program *p, char **out)
     gnti_text text = { 0 };
 
     gnti_text_printf(&text, "g=%d", p->config.block_members);
+    if (p->laid_out)
+        gnti_text_printf(&text, ";slice=%d", p->slices.members > 0 ? p->slices.members : p->ir.num_members);
     GNT_TRY(gnti_text_take(&text, out));
 done:
     return st;

@@ -132,7 +132,8 @@ enum {
     GNTI_PASS_CHAIN = 64,
     GNTI_PASS_LOSS_ROWS = 128,
     GNTI_PASS_OVERLAP = 256,
-    GNTI_PASS_CAPTURE = 512
+    GNTI_PASS_CAPTURE = 512,
+    GNTI_PASS_SLICES = 1024
 };
 /* "hoist,fuse" as bits; ERR_USAGE lists the passes there are. */
 gnt_status gnti_passes_parse(const char *list, uint32_t *out);
@@ -160,7 +161,9 @@ typedef struct gnti_plan_config {
     bool batches;          /* bound to another batch at each step: what binding needs is kept for the next */
     int64_t max_arcs;      /* of a batch's operator, 0: not known */
     int32_t block_members; /* g, 0: chosen by width and stored with the run */
-    const char *choices;   /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
+    int32_t
+        slice_members; /* members that go through a step together, 0: chosen by bytes and stored with the run */
+    const char *choices; /* of gnti_program_get_choices: reused, nothing is measured; NULL: choose */
     gnti_scratch *
         scratch; /* its workspace, in common with others that take turns on its device; lent; NULL: its own */
     gnti_choices
@@ -283,6 +286,10 @@ const gnti_launch *gnti_context_launch(const gnt_context *ctx);
 void gnti_context_set_pool(gnt_context *ctx, const gnti_device_spec *specs, int32_t num);
 /* Puts the pool's devices in the place of those that name it. ERR_USAGE beyond what it has. */
 gnt_status gnti_context_take_pool(const gnt_context *ctx, gnti_device_spec *specs, int32_t num);
+/* Programs may run on these devices. From the first one with memory of its own on, programs planned dry take as much as they do
+ * there; answers whether there was one. */
+void gnti_context_expect(gnt_context *ctx, const gnti_device_spec *specs, int32_t num);
+bool gnti_context_expects_own_memory(const gnt_context *ctx);
 gnti_determinism gnti_context_determinism(const gnt_context *ctx);
 
 #endif

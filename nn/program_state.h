@@ -77,15 +77,30 @@ typedef struct gnti_captured {
     bool refused;      /* an op cannot be captured */
 } gnti_captured;
 
+/* Members that go through runs of ops together (plan_slices.c). */
+typedef struct gnti_slice {
+    int32_t number; /* from 1 */
+    int32_t first, members;
+    gnt_buffer *step; /* the columns of these members of the step block */
+} gnti_slice;
+typedef struct gnti_slices {
+    int32_t num_runs;
+    int32_t members;  /* of a slice, the last one may have fewer; 0: all at once */
+    int32_t count;    /* 0: all at once */
+    gnti_slice *list; /* (num_made) */
+    int32_t num_made;
+} gnti_slices;
+
 struct gnti_lowering {
     gnti_program *p;
+    const gnti_slice *slice;                     /* whose members views have; NULL: all */
     const gnti_instr *under_way[GNTI_UNDER_WAY]; /* starts of exchanges that a product will end */
     int32_t num_under_way;
     gnti_instr **list; /* slots are kept */
     int64_t count, capacity;
 };
 
-enum { GNTI_NUM_PASSES = 10, GNTI_MAX_SEGMENT_NAME = 96 };
+enum { GNTI_NUM_PASSES = 11, GNTI_MAX_SEGMENT_NAME = 96 };
 
 /* Events of the program's stream. */
 enum { GNTI_EVENT_PACKED, GNTI_NUM_EVENTS };
@@ -142,7 +157,8 @@ struct gnti_program {
 
     gnti_lowering lowering;
     int64_t num_hoist_instrs; /* the first ones run when bound */
-    double *node_seconds;     /* per node, while timing is on; NULL: off */
+    gnti_slices slices;
+    double *node_seconds; /* per node, while timing is on; NULL: off */
     int64_t timed_runs;
     gnt_chain_op *chain_ops; /* (num_chain_ops) */
     gnti_chain_run *chains;  /* (num_chains) what a run executes, in order */
@@ -160,7 +176,8 @@ typedef enum gnti_pass {
     GNTI_CHAIN,
     GNTI_MEMORY,
     GNTI_OVERLAP,
-    GNTI_CAPTURE
+    GNTI_CAPTURE,
+    GNTI_SLICES
 } gnti_pass;
 bool gnti_pass_is_on(const gnti_program *p, gnti_pass pass);
 const char *gnti_pass_name(gnti_pass pass);
@@ -178,6 +195,17 @@ void gnti_chain_span(const gnti_ir *ir, int64_t at, int64_t *first, int64_t *las
 gnt_status gnti_chain_lower(gnti_program *p);
 gnt_status gnti_chain_execute(gnti_program *p, const gnti_chain_run *run);
 void gnti_plan_blocks(gnti_program *p); /* g of every value */
+void gnti_plan_slices(gnti_program *p); /* runs of ops */
+/* The members of a slice, and which values have memory for one, for the spaces' capacities. */
+gnt_status gnti_slices_choose(gnti_program *p);
+/* First and last node of the run of node `at`, or `at` twice. */
+void gnti_slices_span(const gnti_program *p, int64_t at, int64_t *first, int64_t *last);
+/* The slices' step blocks: made after memory is laid out, filled from the program's for each run. */
+gnt_status gnti_slices_make(gnti_program *p);
+void gnti_slices_send(gnti_program *p);
+void gnti_slices_free(gnti_program *p);
+/* The slice's members of a view of all, or, of one_slice, of memory for one slice; slice NULL: all. */
+gnt_mat_view gnti_slice_view(const gnti_slice *slice, gnt_mat_view v, bool one_slice);
 /* Offsets of all values for the spaces' capacities. */
 gnt_status gnti_plan_memory(gnti_program *p);
 

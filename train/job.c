@@ -27,6 +27,7 @@ gnt_status gnti_job_open(gnt_context *ctx, const gnt_trainer_config *config, gnt
     job->processes->time_limit = config->wait_limit;
     GNT_TRY(gnti_device_specs_parse(config->devices, &job->place.specs, &job->place.size));
     GNT_TRY(gnti_context_take_pool(ctx, job->place.specs, job->place.size));
+    gnti_context_expect(ctx, job->place.specs, job->place.size);
     GNT_TRY(gnti_launch_check_devices(gnti_context_launch(ctx), job->place.size));
     job->place.num_local = job->place.size;
     if (job->processes->size > 1) {

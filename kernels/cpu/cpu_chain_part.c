@@ -149,19 +149,6 @@ size_t cpu_slices_bytes(const cpu_slices *s)
                : (size_t)s->count * (step_room(s) + gnti_round_up(sizeof(gnt_buffer), 64));
 }
 
-/* The columns of some members of a step block. */
-static void cut_step(const gnti_step_head *from, int64_t first, int64_t members, gnti_step_head *to)
-{
-    *to = *from;
-    to->num_members = members;
-    memcpy((void *)(uintptr_t)gnti_step_keys(to), gnti_step_keys(from) + first,
-           (size_t)members * sizeof(gnti_philox_key));
-    for (int32_t h = 0; h < (int32_t)from->num_hypers; h++)
-        memcpy((void *)(uintptr_t)gnti_step_hyper(to, h), gnti_step_hyper(from, h) + first,
-               (size_t)members * sizeof(float));
-    memcpy((void *)(uintptr_t)gnti_step_live(to), gnti_step_live(from) + first, (size_t)members);
-}
-
 void cpu_slices_cut(const cpu_slices *s, void *room, cpu_part *part)
 {
     unsigned char *at = room;
@@ -175,7 +162,7 @@ void cpu_slices_cut(const cpu_slices *s, void *room, cpu_part *part)
             continue;
         at += gnti_round_up(sizeof(gnt_buffer), 64);
         *buf = (gnt_buffer){ .head = { .host = at } };
-        cut_step(s->step->head.host, part[i].first_member, part[i].members, (gnti_step_head *)(void *)at);
+        gnti_step_cut(s->step->head.host, part[i].first_member, part[i].members, (gnti_step_head *)(void *)at);
         at += step_room(s);
         part[i].step = buf;
     }

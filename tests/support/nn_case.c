@@ -101,7 +101,7 @@ void nn_data_free(nn_data *d)
 static void record(const nn_setup *s, nn_case *c, gnt_tape *t)
 {
     gnti_inputs in = { 0 };
-    gnti_loss_config loss = { .kind = GNT_LOSS_SOFTMAX };
+    gnti_loss_config loss = { .kind = GNT_LOSS_SOFTMAX, .weight_per_member = s->member_weight != NULL };
     const gnti_decay_rule rule = { 1, -1, (double)s->decay_first };
     gnti_update_config update = { .kind = s->optimizer,
                                   .beta1 = 0.9,
@@ -132,7 +132,9 @@ static void bind(const nn_setup *s, nn_case *c)
                          .adj = s->ops != NULL ? s->ops : ops,
                          .x = s->x != NULL ? s->x : &s->data->x,
                          .labels = s->labels != NULL ? s->labels : s->data->labels,
-                         .weight = s->weight != NULL ? s->weight : s->data->weight };
+                         .weight = s->member_weight != NULL ? s->member_weight
+                                   : s->weight != NULL      ? s->weight
+                                                            : s->data->weight };
     double sum = 0.0;
 
     for (int32_t l = 0; l < layers && l < 64; l++)
@@ -156,6 +158,7 @@ void nn_case_make(const nn_setup *s, nn_case *c)
     const gnti_plan_config plan = { .dist = s->dist,
                                     .disabled_passes = s->disabled,
                                     .block_members = s->block_members,
+                                    .slice_members = s->slice_members,
                                     .batches = s->batches };
 
     memset(c, 0, sizeof *c);

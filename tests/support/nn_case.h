@@ -36,12 +36,14 @@ typedef struct nn_setup {
     const char *text;
     const gnt_model_config *config; /* NULL: defaults */
     int32_t members, block_members; /* 0: 1, automatic */
+    int32_t slice_members;          /* 0: automatic */
     uint32_t disabled;
     bool sparse, evaluation, blocks; /* blocks: a chain of row spaces */
     const gnti_operator *const *ops; /* NULL: data's for all layers */
     const gnti_features *x;          /* NULL: data's */
     const int32_t *labels;
-    const float *weight;
+    const float *weight;        /* (rows) */
+    const float *member_weight; /* (members, rows) instead, or NULL */
     gnt_optimizer_kind optimizer;
     float decay_first; /* weight decay of layer 1's weights */
     bool keep_logits, batches;

@@ -158,6 +158,7 @@ static void *run_rank(void *user)
                     .config = p->config,
                     .members = p->members,
                     .block_members = p->block_members,
+                    .slice_members = p->slice_members,
                     .disabled = p->disabled,
                     .sparse = p->sparse,
                     .evaluation = p->evaluation,

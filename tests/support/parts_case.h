@@ -13,7 +13,7 @@ typedef struct parts_problem {
     const nn_data *data; /* of the whole graph */
     const char *text;    /* of the model */
     const gnt_model_config *config;
-    int32_t members, block_members;
+    int32_t members, block_members, slice_members;
     uint32_t disabled;
     bool sparse, evaluation, bitwise;
     int64_t steps;
