@@ -39,7 +39,7 @@ GNTI_INLINE size_t gnti_step_bytes(int64_t num_hypers, int64_t num_members)
            (size_t)num_members * (sizeof(gnti_philox_key) + (size_t)num_hypers * sizeof(float) + 1);
 }
 
-/* step.c: the columns of some members, first to first + members - 1; `to` has room for them. */
+/* step_block.c: the columns of some members, first to first + members - 1; `to` has room for them. */
 void gnti_step_cut(const gnti_step_head *from, int64_t first, int64_t members, gnti_step_head *to);
 
 #endif

@@ -87,7 +87,7 @@ const gnt_option gnti_trainer_table[] = {
     GNT_OPTION_LIST(
         "no-pass", CONFIG, no_pass, NULL,
         "planner passes to switch off: hoist, reassociate, symmetric, sparse-input, fuse, loss-rows, chain, "
-        "memory, overlap, capture"),
+        "memory, overlap, capture, slices"),
     GNT_OPTION_END,
 };
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # Figure: eight members as one program beside eight runs of ours, of PyTorch Geometric and of DGL, and their memory
-"""Seconds of an epoch of all eight, the mean of a run's epochs without the first two. Own runs are eight, with the seeds of the
-fused members. Means, for what else happens on a machine hits an epoch of eight members nearly always and one of a lone member, which
-is an eighth as long, now and then: a median of short epochs would leave it out on one side. A peer's run counts eight times. Memory:
-the fused process beside graph and features once plus eight times what a lone run adds to them."""
+"""Seconds of an epoch of all eight, the median over a run's epochs. Own runs are eight, with the seeds of the fused members, and epoch e
+of theirs is the sum of their epochs e: as long as one of the fused run, so that what else happens on the machine falls into both as
+often (eight times the median of one run's epochs would leave it out on that side). A peer's run counts eight times. Memory: the fused
+process beside graph and features once plus eight times what a lone run adds to them."""
 import json
 import shutil
 import statistics
@@ -32,17 +32,15 @@ def shared_bytes(f, data, kind, hidden):
     return told["parts"]["graph_bytes"] + told["parts"]["features_bytes"]
 
 
-def mean_epoch(f, data, *words):
-    """Mean seconds of a training step without the first two, and the largest memory of the process."""
-    told = f.train(data, *words)
-    shutil.rmtree(told["run"])
-    return statistics.mean(line["seconds"] for line in told["lines"][2:]), told["process_bytes"]
-
-
 def own_runs(f, data, kind, hidden):
-    """All members, each as a run of its own: seconds of an epoch of each, summed, and the smallest memory of a process."""
-    runs = [mean_epoch(f, data, *options(f, kind, hidden, 1, 1 + member)) for member in range(MEMBERS)]
-    return sum(run[0] for run in runs), min(run[1] for run in runs)
+    """All members, each as a run of its own: median seconds of an epoch of all, and the smallest memory of a process."""
+    epochs, sizes = [], []
+    for member in range(MEMBERS):
+        told = f.train(data, *options(f, kind, hidden, 1, 1 + member))
+        shutil.rmtree(told["run"])
+        epochs.append([line["seconds"] for line in told["lines"][2:]])
+        sizes.append(told["process_bytes"])
+    return statistics.median(map(sum, zip(*epochs))), min(sizes)
 
 
 def compare(f, kind, hidden, goal, peers):
@@ -50,7 +48,7 @@ def compare(f, kind, hidden, goal, peers):
     case = f"{kind}, hidden {hidden}"
     workers = {name: f.peer("peer_gcn.py", which, data, "--hidden", hidden)
                for name, which, _ in peers if f.wants(f"{case}, {name}")}
-    sides = {"fused": lambda: mean_epoch(f, data, *options(f, kind, hidden, MEMBERS)),
+    sides = {"fused": lambda: f.epoch_seconds(data, *options(f, kind, hidden, MEMBERS)),
              "alone": lambda: own_runs(f, data, kind, hidden)}
     for name, worker in workers.items():
         sides[name] = lambda worker=worker: (worker.ask(100 if kind == "cora" else 4)["seconds"], 0)

@@ -162,7 +162,8 @@ void cpu_slices_cut(const cpu_slices *s, void *room, cpu_part *part)
             continue;
         at += gnti_round_up(sizeof(gnt_buffer), 64);
         *buf = (gnt_buffer){ .head = { .host = at } };
-        gnti_step_cut(s->step->head.host, part[i].first_member, part[i].members, (gnti_step_head *)(void *)at);
+        gnti_step_cut(s->step->head.host, part[i].first_member, part[i].members,
+                      (gnti_step_head *)(void *)at);
         at += step_room(s);
         part[i].step = buf;
     }
