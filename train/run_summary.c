@@ -240,21 +240,30 @@ bool gnti_run_has_summary(const gnti_run *run)
     return complete;
 }
 
-/* Epochs that the metrics have: the summary of a run that goes on was written before its first one. */
-static gnt_status count_epochs(const char *run, gnti_json *o)
+/* The newest epoch that the metrics have: the summary of a run that goes on was written before its first one. */
+static gnt_status put_newest_epoch(const char *run, gnti_json *o)
 {
     gnt_status st = GNT_OK;
+    gnti_json *line = NULL;
     char *path = NULL, *text = NULL;
-    size_t bytes = 0, lines = 0;
+    size_t bytes = 0, start;
+    int64_t epoch = 0;
 
     GNT_TRY(gnti_path_join(run, "metrics.jsonl", &path));
     if (!gnti_file_exists(path))
         goto done;
     GNT_TRY(gnti_file_read_all(path, (size_t)1 << 30, &text, &bytes));
-    for (size_t i = 0; i < bytes; i++) /* a torn last line has no end */
-        lines += text[i] == '\n';
-    GNT_TRY(gnti_json_set_int(o, "epochs", (int64_t)lines));
+    while (bytes > 0 && text[bytes - 1] != '\n') /* a torn last line has no end */
+        bytes--;
+    for (start = bytes > 0 ? bytes - 1 : 0; start > 0 && text[start - 1] != '\n';)
+        start--;
+    if (bytes == 0)
+        goto done;
+    GNT_TRY(gnti_json_parse(text + start, bytes - start, path, &line));
+    GNT_TRY(gnti_json_get_int(line, "epoch", &epoch));
+    GNT_TRY(gnti_json_set_int(o, "epochs", epoch));
 done:
+    gnti_json_free(&line);
     gnti_free(text);
     gnti_free(path);
     return st;
@@ -266,14 +275,16 @@ gnt_status gntx_run_facts(const char *run, gntx_json **out)
     gnti_json *o = NULL;
     char *path = NULL;
     const char *outcome;
+    bool running;
 
     GNT_CHECK(run != NULL && out != NULL, GNT_ERR_ARG, "run and out must not be NULL");
     GNT_TRY(gnti_path_join(run, "summary.json", &path));
     GNT_TRY(gnti_json_read(path, &o));
     outcome = gnti_json_to_text(gnti_json_find(o, "outcome"));
-    if (outcome != NULL && strcmp(outcome, "running") == 0)
-        GNT_TRY(count_epochs(run, o));
-    if (outcome != NULL && strcmp(outcome, "running") == 0 && gnti_run_is_abandoned(run)) {
+    running = outcome != NULL && strcmp(outcome, "running") == 0;
+    if (running && put_newest_epoch(run, o) != GNT_OK)
+        gnt_clear_error(); /* damaged metrics are no reason to say nothing */
+    if (running && gnti_run_is_abandoned(run)) {
         GNT_TRY(gnti_json_set_text(o, "outcome", "interrupted"));
         GNT_TRY(
             gnti_json_set_text(o, "message",

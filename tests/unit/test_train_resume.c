@@ -200,6 +200,15 @@ static const char *outcome(const gntx_json *facts)
     return gnti_json_to_text(gnti_json_find((const gnti_json *)(const void *)facts, "outcome"));
 }
 
+static void append_to(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "a");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
 /* A process that ends without a word leaves "running" behind: whoever asks is told. */
 static void test_an_interrupted_run_is_told_from_a_running_one(void **state)
 {
@@ -226,6 +235,14 @@ static void test_an_interrupted_run_is_told_from_a_running_one(void **state)
     assert_string_equal(outcome(facts), "interrupted");
     assert_true(gntx_json_to_int(gntx_json_find(facts, "epochs"), &epochs) &&
                 epochs == 3); /* not the 0 of its start */
+    gntx_json_free(&facts);
+    append_to(run_case_in_folder(&f, "metrics.jsonl", seed), "{\"epoch\":4,"); /* torn: it does not count */
+    gnt_assert_ok(gntx_run_facts(f.path, &facts));
+    assert_true(gntx_json_to_int(gntx_json_find(facts, "epochs"), &epochs) && epochs == 3);
+    gntx_json_free(&facts);
+    append_to(seed, "\n"); /* damaged: the rest is told all the same */
+    gnt_assert_ok(gntx_run_facts(f.path, &facts));
+    assert_string_equal(outcome(facts), "interrupted");
     gntx_json_free(&facts);
     gnt_assert_ok(gntx_run_facts(run_case_in_folder(&f, "seed-0", seed), &facts));
     assert_string_equal(outcome(facts), "interrupted");
