@@ -136,9 +136,11 @@ static gnt_status late(nccl_group *g, const char *what, double waited)
         snprintf(text, sizeof text, "not done within %.1f s: %.400s", waited, gnti_error_get()->text);
     else
         snprintf(text, sizeof text, "not done within %.1f s: %s", waited,
-                 m->roll_call != NULL
-                     ? "all ranks wait: they have queued different calls, or the devices are slower than that"
-                     : "another rank has not come to the same call");
+                 m->roll_call == NULL   ? "another rank has not come to the same call"
+                 : g->operation == NULL ? "all ranks wait, but their devices do not find each other "
+                                          "(NCCL_DEBUG=INFO tells more)"
+                                        : "all ranks wait: they have queued different calls, or the devices "
+                                          "are slower than that");
     return nccl_lose(g, st == GNT_ERR_PEER_LOST ? st : GNT_ERR_TIMEOUT, what, text);
 }
 

@@ -307,6 +307,20 @@ int32_t gnti_device_number(const gnti_device_spec *specs, int32_t device)
     return number;
 }
 
+gnt_status gnti_device_number_of_process(const gnti_device_spec *spec, int32_t number, int32_t *out)
+{
+    gnt_status st = GNT_OK;
+    const gnt_backend *backend = NULL;
+    gnt_device_info info;
+    int32_t count = 0;
+
+    GNT_TRY(gnti_backend_find(spec->backend, &backend));
+    GNT_TRY(backend->list(&info, 1, &count));
+    *out = count == 1 ? 0 : number; /* if it is one for all, the group of their devices refuses it */
+done:
+    return st;
+}
+
 gnt_status gnti_device_open_spec(const gnti_device_spec *spec, int32_t number,
                                  const gnti_device_config *config, gnt_device **out)
 {

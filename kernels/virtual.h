@@ -53,6 +53,8 @@ gnt_status gnti_device_specs_parse(const char *text, gnti_device_spec **specs, i
 
 /* How many devices before this one are of its back end and have no number either. */
 int32_t gnti_device_number(const gnti_device_spec *specs, int32_t device);
+/* The number of a process' device: `number` among the processes of its host, or 0 when its launcher lets it see one device alone. */
+gnt_status gnti_device_number_of_process(const gnti_device_spec *spec, int32_t number, int32_t *out);
 /* Opens the device; one without a number of its own becomes number `number` of its back end. ERR_USAGE beyond what there is. */
 gnt_status gnti_device_open_spec(const gnti_device_spec *spec, int32_t number,
                                  const gnti_device_config *config, gnt_device **out);

@@ -147,8 +147,14 @@ gnt_status gnti_job_open_device(const gnti_job *job, int32_t rank, gnt_device **
         return GNT_OK;
     }
     GNT_TRY(gnti_job_device_config(job, rank, &config));
-    number = job->processes->size > 1 ? gnti_context_launch(job->ctx)->local_rank
-                                      : gnti_device_number(job->place.specs, rank);
+    if (job->processes->size > 1) { /* among those of this host, whose ranks come one behind the other */
+        const int32_t local = gnti_context_launch(job->ctx)->local_rank;
+
+        number = gnti_device_number(spec - local, local);
+        GNT_TRY(gnti_device_number_of_process(spec, number, &number));
+    } else {
+        number = gnti_device_number(job->place.specs, rank);
+    }
     GNT_TRY(gnti_device_open_spec(spec, number, &config, out));
 done:
     return st;

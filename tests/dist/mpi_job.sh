@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034 # status is for the tests
 set -euo pipefail
 
-rank_program=${GNT_BINARY_DIR:?run by ctest}/bin/mpi_rank
+rank_program=${GNT_BINARY_DIR:?run by ctest}/bin/${GNT_RANK_PROGRAM:-mpi_rank}
 command -v mpirun >/dev/null || { echo "skipped: no mpirun (Debian: openmpi-bin)"; exit 77; }
 [ -e "$GNT_BINARY_DIR/lib/libgnntrain-mpi.so" ] || { echo "skipped: built without the MPI plug-in (Debian: libopenmpi-dev)"; exit 77; }
 

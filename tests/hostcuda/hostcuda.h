@@ -10,6 +10,7 @@
  * Settings, read once from the environment (tests set them before the first call, or call hostcuda_reset):
  *   HOSTCUDA_SEED=N         order of streams, blocks, threads (default 1)
  *   HOSTCUDA_DEVICES=64M,16M  one device each, with so much memory (default 256M)
+ *   CUDA_VISIBLE_DEVICES=1,0  which of them the process sees, as numbers
  *   HOSTCUDA_FAIL=alloc:N | lost:DEVICE:N | nccl:RANK:N | init:RANK   the N-th allocation fails; the device is lost at the N-th
  *                           piece of work; a collective of the rank reports an error at its N-th call; the rank's communicator is
  *                           never made.

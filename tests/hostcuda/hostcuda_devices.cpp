@@ -118,7 +118,7 @@ cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int d
     prop->memoryPoolsSupported = 1;
     prop->streamPrioritiesSupported = 1;
     prop->l2CacheSize = 1 << 20;
-    prop->pciDeviceID = device;
+    prop->pciDeviceID = config().numbers[(size_t)device];
     return cudaSuccess;
 }
 
@@ -168,7 +168,7 @@ cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char *text, int bytes, int device)
 {
     if (device < 0 || device >= num_devices() || bytes < 13)
         return answer(cudaErrorInvalidValue);
-    snprintf(text, (size_t)bytes, "0000:%02x:00.0", (unsigned)device & 0xffU);
+    snprintf(text, (size_t)bytes, "0000:%02x:00.0", (unsigned)config().numbers[(size_t)device] & 0xffU);
     return cudaSuccess;
 }
 

@@ -146,8 +146,8 @@ void withdraw(ncclComm &comm);
 
 struct ncclComm {
     std::shared_ptr<hostcuda::nccl::clique> ranks;
-    int rank, device;
-    bool shadow; // of a rank in another process
+    int rank, device, place; // place: the device's number in the machine
+    bool shadow;             // of a rank in another process
     bool blocking, aborted, finalizing;
     int polls; // how often it still answers ncclInProgress
     ncclResult_t error;

@@ -29,6 +29,7 @@ std::shared_ptr<ncclComm> make_comm(int rank, int device)
 
     comm->rank = rank;
     comm->device = device;
+    comm->place = device < num_devices() ? config().numbers[static_cast<size_t>(device)] : device;
     comm->error = ncclSuccess;
     return comm;
 }
@@ -50,9 +51,9 @@ static std::string place(const std::shared_ptr<clique> &c, const std::shared_ptr
     if (c->joined[rank])
         return "rank " + std::to_string(rank) + " comes twice";
     for (size_t r = 0; r < c->members.size(); r++)
-        if (c->members[r] != nullptr && c->members[r]->device == comm->device)
+        if (c->members[r] != nullptr && c->members[r]->place == comm->place)
             return "ranks " + std::to_string(r) + " and " + std::to_string(rank) +
-                   " of one communicator are both on device " + std::to_string(comm->device);
+                   " of one communicator are both on device " + std::to_string(comm->place);
     comm->ranks = c;
     c->members[rank] = comm;
     c->joined[rank] = true;
@@ -64,7 +65,7 @@ std::string join(const std::shared_ptr<clique> &c, const std::shared_ptr<ncclCom
     const std::string problem = place(c, comm, size);
 
     if (problem.empty())
-        wire_tell(c->by, { event_kind::join, c->name, comm->rank, size, comm->device, 0, {} });
+        wire_tell(c->by, { event_kind::join, c->name, comm->rank, size, comm->place, 0, {} });
     return problem;
 }
 
@@ -203,6 +204,7 @@ std::string apply(const std::shared_ptr<wire> &by, const event &e)
     if (e.what == event_kind::join) {
         const std::shared_ptr<ncclComm> comm = make_comm(e.rank, e.second);
         comm->shadow = true;
+        comm->place = e.second;
         return place(clique_named(by, e.name, e.first), comm, e.first);
     }
     const auto found = wire_cliques(*by).find(e.name);

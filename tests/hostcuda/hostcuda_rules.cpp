@@ -98,6 +98,21 @@ double seconds_of(const work &w)
     return w.seconds;
 }
 
+/* As CUDA has it: a list of numbers, of which the first that is not there ends it. */
+static void choose_visible(const char *text, settings *out)
+{
+    const std::vector<size_t> all = out->devices;
+    out->devices.clear();
+    out->numbers.clear();
+    for (char *end = nullptr; *text != '\0'; text = *end == ',' ? end + 1 : end) {
+        const long n = strtol(text, &end, 10);
+        if (end == text || n < 0 || n >= (long)all.size())
+            return;
+        out->devices.push_back(all[(size_t)n]);
+        out->numbers.push_back((int)n);
+    }
+}
+
 static settings read_settings()
 {
     settings s;
@@ -119,6 +134,11 @@ static settings read_settings()
         text = "256M";
     while (*text != '\0' && s.devices.size() < 16)
         s.devices.push_back(parse_bytes(&text));
+    for (size_t i = 0; i < s.devices.size(); i++)
+        s.numbers.push_back((int)i);
+    text = getenv("CUDA_VISIBLE_DEVICES");
+    if (text != nullptr)
+        choose_visible(text, &s);
     return s;
 }
 

@@ -23,6 +23,7 @@ namespace hostcuda
 struct settings {
     uint64_t seed = 1;
     std::vector<size_t> devices;
+    std::vector<int> numbers; /* of the machine's devices; those that the process sees */
     bool eager = false;
     int64_t fail_allocation = 0; /* 0: none */
     int lost_device = -1;

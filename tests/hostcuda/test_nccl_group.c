@@ -1,154 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of devices do what the communicator of their ranks does: random plans of messages, sums and broadcasts, queued one by one
  * and as a captured step, parts of a split, ranks that meet by files. 20 seeds each, or HOSTCUDA_SEEDS. */
-#include "tests/hostcuda/group_case.h"
+#include "tests/hostcuda/group_plan.h"
 
+#include <pthread.h>
 #include <unistd.h>
-
-enum {
-    MAX_SIZE = 4,
-    MAX_ROWS = 12,
-    WIDTH = 3,
-    OWN = 40,
-    STEPS = 6,
-    FLOATS = OWN + MAX_SIZE * MAX_ROWS * WIDTH
-};
-
-static uint32_t draw(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-    uint32_t h = a * 0x9e3779b1u ^ b * 0x85ebca6bu ^ c * 0xc2b2ae35u ^ d * 0x27d4eb2fu;
-
-    h ^= h >> 15;
-    h *= 0x2c1b3c6du;
-    return h ^ (h >> 13);
-}
-
-typedef struct plan {
-    uint32_t seed;
-    int32_t size;
-} plan;
-
-/* Bytes from one rank to another in a step, and where they start among the sender's own values. */
-static size_t message_bytes(const plan *p, uint32_t step, int32_t from, int32_t to)
-{
-    if (from == to || draw(p->seed, step, (uint32_t)from, 100 + (uint32_t)to) % 4 == 0)
-        return 0;
-    return draw(p->seed, step, (uint32_t)from, (uint32_t)to) % MAX_ROWS * WIDTH * sizeof(float);
-}
-
-static size_t message_start(const plan *p, uint32_t step, int32_t from, int32_t to)
-{
-    return draw(p->seed, step, (uint32_t)to, 200 + (uint32_t)from) % 4 * sizeof(float);
-}
-
-enum { STEP_EXCHANGE, STEP_SUM, STEP_BROADCAST };
-static int step_kind(const plan *p, uint32_t step)
-{
-    const uint32_t d = draw(p->seed, step, 1, 2) % 4;
-
-    return d < 2 ? STEP_EXCHANGE : d == 2 ? STEP_SUM : STEP_BROADCAST;
-}
-
-static int32_t step_root(const plan *p, uint32_t step)
-{
-    return (int32_t)(draw(p->seed, step, 3, 4) % (uint32_t)p->size);
-}
-
-/* The halo of each peer lies behind the own values, MAX_ROWS rows apart. */
-static size_t landing(int32_t from)
-{
-    return (OWN + (size_t)from * MAX_ROWS * WIDTH) * sizeof(float);
-}
-
-static gnti_comm_op step_op(const plan *p, uint32_t step)
-{
-    return (gnti_comm_op)(draw(p->seed, step, 5, 6) % 3);
-}
-
-/* One step on the host: what is right. */
-static gnt_status step_on_host(const plan *p, uint32_t step, gnti_comm *comm, float *data)
-{
-    gnt_status st = GNT_OK;
-    gnti_comm_peer peers[MAX_SIZE] = { 0 };
-    gnti_exchange *x = NULL;
-    char *bytes = (char *)data;
-
-    if (step_kind(p, step) == STEP_SUM)
-        return gnti_comm_all_reduce(comm, &(gnti_all_reduce_args){ data, OWN, GNT_F32, step_op(p, step) });
-    if (step_kind(p, step) == STEP_BROADCAST)
-        return gnti_comm_broadcast(comm, step_root(p, step), data, OWN * sizeof(float));
-    for (int32_t r = 0; r < p->size; r++)
-        peers[r] = (gnti_comm_peer){ r,
-                                     bytes + message_start(p, step, comm->rank, r),
-                                     message_bytes(p, step, comm->rank, r),
-                                     bytes + landing(r),
-                                     message_bytes(p, step, r, comm->rank),
-                                     { 0 } };
-    GNT_TRY(gnti_comm_exchange_start(comm, peers, p->size, &x));
-    GNT_TRY(gnti_comm_exchange_finish(&x));
-done:
-    return st;
-}
-
-/* The same, queued on the stream that talks. */
-static gnt_status step_on_device(const plan *p, uint32_t step, const group_rank *r)
-{
-    gnt_status st = GNT_OK;
-    const int32_t me = r->group->meeting.rank;
-    gnti_group_peer peers[MAX_SIZE] = { 0 };
-
-    GNT_TRY(group_rank_to_talk(r));
-    if (step_kind(p, step) == STEP_SUM)
-        GNT_TRY(gnti_group_all_reduce(r->group, r->talk,
-                                      &(gnti_group_sum){ r->data, 0, OWN, GNT_F32, step_op(p, step) }));
-    if (step_kind(p, step) == STEP_BROADCAST)
-        GNT_TRY(gnti_group_broadcast(r->group, r->talk, step_root(p, step), r->data, 0, OWN * sizeof(float)));
-    for (int32_t i = 0; i < p->size; i++) {
-        const int32_t peer = (i + me) % p->size; /* any order will do */
-
-        peers[i] = (gnti_group_peer){
-            peer,    r->data,       message_start(p, step, me, peer), message_bytes(p, step, me, peer),
-            r->data, landing(peer), message_bytes(p, step, peer, me)
-        };
-    }
-    if (step_kind(p, step) == STEP_EXCHANGE)
-        GNT_TRY(gnti_group_exchange(r->group, r->talk, peers, p->size));
-    GNT_TRY(group_rank_from_talk(r));
-done:
-    return st;
-}
-
-static void fill(const plan *p, int32_t rank, float *data)
-{
-    for (uint32_t i = 0; i < FLOATS; i++)
-        data[i] = (float)((int)(draw(p->seed, 50, (uint32_t)rank, i) % 15) - 7);
-}
-
-/* Own values after sums grow, so they stay exact only for few steps; all are. */
-static gnt_status run_plan(gnti_comm *comm, void *user)
-{
-    gnt_status st = GNT_OK;
-    const plan *p = user;
-    group_rank r = { 0 };
-    float want[FLOATS], got[FLOATS];
-
-    GNT_TRY(group_rank_open(&r, comm->rank, sizeof got));
-    GNT_TRY(gnti_group_create(comm, r.dev, &r.group));
-    fill(p, comm->rank, want);
-    GNT_TRY(gnti_upload(r.compute, r.data, 0, want, sizeof want));
-    for (uint32_t step = 0; step < STEPS; step++) {
-        GNT_TRY(step_on_host(p, step, comm, want));
-        GNT_TRY(step_on_device(p, step, &r));
-    }
-    GNT_TRY(gnti_download(r.compute, got, r.data, 0, sizeof got));
-    GNT_TRY(gnti_group_wait(r.group, r.compute, "the plan"));
-    for (int i = 0; i < FLOATS; i++)
-        GNT_CHECK(got[i] == want[i], GNT_ERR_INTERNAL, "value %d of rank %d is %g instead of %g", i,
-                  (int)comm->rank, (double)got[i], (double)want[i]);
-done:
-    group_rank_close(&r);
-    return st;
-}
 
 static void test_plans(void **state)
 {
@@ -163,51 +19,6 @@ static void test_plans(void **state)
 }
 
 /* ---- captured -------------------------------------------------------------------------------------------------------- */
-
-static gnt_status capture(const plan *p, const group_rank *r, gnt_capture **out)
-{
-    gnt_status st = GNT_OK;
-
-    GNT_TRY(gnti_capture_begin(r->compute));
-    for (uint32_t step = 0; step < 3; step++)
-        GNT_TRY(step_on_device(p, step, r));
-    GNT_TRY(gnti_capture_end(r->compute, out));
-done:
-    return st;
-}
-
-static gnt_status run_captured(gnti_comm *comm, void *user)
-{
-    gnt_status st = GNT_OK;
-    const plan *p = user;
-    group_rank r = { 0 };
-    gnt_capture *step = NULL;
-    float want[FLOATS], got[FLOATS];
-    bool done = false;
-
-    GNT_TRY(group_rank_open(&r, comm->rank, sizeof got));
-    GNT_TRY(gnti_group_create(comm, r.dev, &r.group));
-    fill(p, comm->rank, want);
-    GNT_TRY(gnti_upload(r.compute, r.data, 0, want, sizeof want));
-    GNT_TRY(gnti_group_wait(r.group, r.compute, "upload"));
-    GNT_TRY(capture(p, &r, &step));
-    for (int i = 0; i < 3; i++) {
-        GNT_TRY(gnti_capture_launch(r.compute, step));
-        for (uint32_t s = 0; s < 3; s++)
-            GNT_TRY(step_on_host(p, s, comm, want));
-        while (i == 1 && !done) /* a look now and then, instead of a wait */
-            GNT_TRY(gnti_group_poll(r.group, r.compute, "step", &done));
-    }
-    GNT_TRY(gnti_download(r.compute, got, r.data, 0, sizeof got));
-    GNT_TRY(gnti_group_wait(r.group, r.compute, "the last step"));
-    for (int i = 0; i < FLOATS; i++)
-        GNT_CHECK(got[i] == want[i], GNT_ERR_INTERNAL, "value %d of rank %d is %g instead of %g", i,
-                  (int)comm->rank, (double)got[i], (double)want[i]);
-done:
-    gnti_capture_free(r.compute, &step);
-    group_rank_close(&r);
-    return st;
-}
 
 static void test_captured_plans(void **state)
 {
@@ -227,55 +38,6 @@ static void test_captured_plans(void **state)
 
 /* ---- parts ----------------------------------------------------------------------------------------------------------- */
 
-static gnt_status sum_of_ranks(const group_rank *r, gnti_group *g, gnt_dtype dtype, double *out)
-{
-    gnt_status st = GNT_OK;
-    double value = *out;
-
-    GNT_TRY(gnti_upload(r->compute, r->data, 0, &value, sizeof value));
-    GNT_TRY(gnti_group_all_reduce(g, r->compute, &(gnti_group_sum){ r->data, 0, 1, dtype, GNTI_COMM_SUM }));
-    GNT_TRY(gnti_download(r->compute, out, r->data, 0, sizeof value));
-    GNT_TRY(gnti_group_wait(g, r->compute, "a sum"));
-done:
-    return st;
-}
-
-/* Even ranks and odd ones, the last rank in none. */
-static gnt_status run_split(gnti_comm *comm, void *user)
-{
-    gnt_status st = GNT_OK;
-    const bool in_none = comm->rank == comm->size - 1;
-    const int32_t color = in_none ? -1 : comm->rank % 2;
-    group_rank r = { 0 };
-    gnti_group *part = NULL;
-    gnti_comm *part_comm = NULL;
-    double value = comm->rank + 1;
-
-    (void)user;
-    GNT_TRY(group_rank_open(&r, comm->rank, 64));
-    GNT_TRY(gnti_group_create(comm, r.dev, &r.group));
-    GNT_TRY(gnti_comm_split(comm, color, -comm->rank, &part_comm));
-    GNT_TRY(gnti_group_split(r.group, color, -comm->rank, part_comm, &part));
-    GNT_RANK_CHECK((part == NULL) == in_none);
-    if (part != NULL) {
-        GNT_RANK_CHECK(part->meeting.rank == (comm->rank < 2 && comm->size > 3 ? part->meeting.size - 1 : 0));
-        GNT_TRY(sum_of_ranks(&r, part, GNT_F64, &value));
-        GNT_RANK_CHECK(value == (color == 0 && comm->size > 3 ? 4.0 : (double)(comm->rank + 1)));
-        GNT_RANK_CHECK(sum_of_ranks(&r, r.group, GNT_F64, &value) == GNT_ERR_STATE);
-    }
-    gnti_group_free(&part);
-    gnti_comm_free(&part_comm);
-    GNT_TRY(gnti_comm_barrier(comm));
-    value = comm->rank + 1;
-    GNT_TRY(sum_of_ranks(&r, r.group, GNT_F64, &value));
-    GNT_RANK_CHECK(value == comm->size * (comm->size + 1) / 2);
-done:
-    gnti_group_free(&part);
-    gnti_comm_free(&part_comm);
-    group_rank_close(&r);
-    return st;
-}
-
 static void test_split(void **state)
 {
     (void)state;
@@ -287,28 +49,6 @@ static void test_split(void **state)
 }
 
 /* ---- other ways to meet ---------------------------------------------------------------------------------------------- */
-
-typedef struct meeting_place {
-    char path[512];
-    double time_limit;
-} meeting_place;
-
-static gnt_status run_by_file(gnti_comm *comm, void *user)
-{
-    gnt_status st = GNT_OK;
-    const meeting_place *place = user;
-    group_rank r = { 0 };
-    double value = comm->rank + 1;
-
-    GNT_TRY(group_rank_open(&r, comm->rank, 64));
-    GNT_TRY(
-        gnti_group_create_by_file(place->path, comm->rank, comm->size, place->time_limit, r.dev, &r.group));
-    GNT_TRY(sum_of_ranks(&r, r.group, GNT_F64, &value));
-    GNT_RANK_CHECK(value == 6.0);
-done:
-    group_rank_close(&r);
-    return st;
-}
 
 static void test_ranks_meet_by_file(void **state)
 {
@@ -334,48 +74,94 @@ static void test_ranks_meet_by_file(void **state)
     place.time_limit = 1.0;
     group_case_reset("4M,4M,4M", 1, NULL);
     gnt_ranks_run(3, 0, run_by_file, &place, results);
-    for (int rank = 0; rank < 3; rank++) /* who comes late finds that the others have gone */
-        assert_true(results[rank].status == GNT_ERR_USAGE ||
-                    (rank != 1 && results[rank].status == GNT_ERR_TIMEOUT));
+    for (int rank = 0; rank < 3; rank += 2) /* they read it, or come late and find that rank 1 has gone */
+        assert_true(results[rank].status == GNT_ERR_FORMAT || results[rank].status == GNT_ERR_TIMEOUT);
     assert_int_equal(results[1].status, GNT_ERR_USAGE);
     assert_non_null(strstr(results[1].text, "is left from another job"));
     group_case_check_clean();
 }
 
-/* After a resize: the devices of two ranks of three, then all of them again. */
-static gnt_status run_anew(gnti_comm *comm, void *user)
+/* Rank 0 of two finds rank 1's file: what an earlier job has left, half a file, another file, a byte that changed. */
+static void meet_a_file(const char *path, const void *content, size_t bytes, gnt_status want,
+                        const char *text)
 {
-    gnt_status st = GNT_OK;
-    group_rank r = { 0 };
-    gnti_comm *fewer = NULL;
+    const gnti_device_config config = { 0 };
+    gnt_device *dev = NULL;
+    gnti_group *g = NULL;
+    char name[600];
+    FILE *f = NULL;
 
-    (void)user;
-    GNT_TRY(group_rank_open(&r, comm->rank, 64));
-    for (int round = 0; round < 3; round++) {
-        const bool all = round != 1;
-        double value = 1.0;
+    snprintf(name, sizeof name, "%s.0.1", path);
+    f = fopen(name, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(content, 1, bytes, f), bytes);
+    fclose(f);
+    assert_int_equal(gnti_device_open("cuda", 0, &config, &dev), GNT_OK);
+    assert_int_equal(gnti_group_create_by_file(path, 0, 2, 0.2, dev, &g), want);
+    assert_non_null(strstr(gnt_last_error(), text));
+    assert_null(g);
+    gnti_device_close(&dev);
+    snprintf(name, sizeof name, "%s.0.0", path);
+    assert_int_not_equal(access(name, F_OK), 0); /* its own */
+}
 
-        if (!all)
-            GNT_TRY(gnti_comm_split(comm, comm->rank < 2 ? 0 : -1, comm->rank, &fewer));
-        if (all || fewer != NULL) {
-            GNT_TRY(gnti_group_create(all ? comm : fewer, r.dev, &r.group));
-            GNT_TRY(sum_of_ranks(&r, r.group, GNT_F64, &value));
-            GNT_RANK_CHECK(value == (all ? 3.0 : 2.0));
-            gnti_group_free(&r.group);
-        }
-        gnti_comm_free(&fewer);
-        GNT_TRY(gnti_comm_barrier(comm));
+typedef struct stolen {
+    char path[512], content[4096];
+    size_t bytes;
+} stolen;
+
+/* Rank 1 of a job that is over: the file that it wrote first. */
+static void *steal(void *user)
+{
+    stolen *s = user;
+    char name[600];
+    FILE *f = NULL;
+
+    snprintf(name, sizeof name, "%s.0.1", s->path);
+    for (int i = 0; i < 2000 && (f = fopen(name, "r")) == NULL; i++)
+        usleep(1000);
+    if (f != NULL) {
+        s->bytes = fread(s->content, 1, sizeof s->content, f);
+        fclose(f);
     }
-done:
-    group_rank_close(&r);
-    return st;
+    return NULL;
+}
+
+static void test_files_that_are_not_of_the_job(void **state)
+{
+    (void)state;
+    const gnti_device_config config = { 0 };
+    gnt_device *dev = NULL;
+    gnti_group *g = NULL;
+    stolen s = { 0 };
+    pthread_t thief;
+
+    group_case_reset("4M,4M", 1, NULL);
+    snprintf(s.path, sizeof s.path, "%s/stale", gnt_test_folder());
+    assert_int_equal(pthread_create(&thief, NULL, steal, &s), 0);
+    assert_int_equal(gnti_device_open("cuda", 1, &config, &dev), GNT_OK);
+    assert_int_equal(gnti_group_create_by_file(s.path, 1, 2, 0.5, dev, &g), GNT_ERR_TIMEOUT);
+    pthread_join(thief, NULL);
+    gnti_device_close(&dev);
+    assert_true(s.bytes > 64);
+    meet_a_file(s.path, s.content, s.bytes, GNT_ERR_TIMEOUT, "waits for rank 1, which has not written");
+    meet_a_file(s.path, s.content, s.bytes / 2, GNT_ERR_FORMAT, "it is damaged or not of this job");
+    meet_a_file(s.path, "", 0, GNT_ERR_FORMAT, "has 0 bytes instead of");
+    s.content[s.bytes - 1] ^= 1;
+    meet_a_file(s.path, s.content, s.bytes, GNT_ERR_FORMAT, "is damaged, or no file of ranks that meet");
+    s.content[s.bytes - 1] ^= 1;
+    s.content[0] = 'x';
+    meet_a_file(s.path, s.content, s.bytes, GNT_ERR_FORMAT, "is damaged");
+    group_case_check_clean();
 }
 
 static void test_made_anew(void **state)
 {
     (void)state;
+    int rounds = 40;
+
     group_case_reset("4M,4M,4M", 1, NULL);
-    gnt_ranks_run(3, 0, run_anew, NULL, NULL);
+    gnt_ranks_run(3, 0, run_anew, &rounds, NULL);
     group_case_check_clean();
 }
 
@@ -384,7 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),     cmocka_unit_test(test_captured_plans),
         cmocka_unit_test(test_split),     cmocka_unit_test(test_ranks_meet_by_file),
-        cmocka_unit_test(test_made_anew),
+        cmocka_unit_test(test_made_anew), cmocka_unit_test(test_files_that_are_not_of_the_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
