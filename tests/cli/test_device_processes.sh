@@ -71,11 +71,11 @@ CUDA_VISIBLE_DEVICES=1 ranks 2 2 "${gcn[@]}" --devices cuda --run none
 err_has "ranks 0 and 1 both use device 0 (0000:01:00.0) of host '$host'"
 
 # an error of the devices in the middle, over again without it
-long=(train a.h5 --model 'gcn:8:dropout=0.5, gcn' --partition a.part.h5 --seed 2 -q --checkpoint-every 5)
-HOSTCUDA_FAIL=nccl:1:60 ranks 2 5 "${long[@]}" --epochs 60 --devices cuda --run broken
+long=(train a.h5 --model 'gcn:8:dropout=0.5, gcn' --partition a.part.h5 --seed 2 -q --checkpoint-every 3)
+HOSTCUDA_FAIL=nccl:1:40 ranks 2 5 "${long[@]}" --epochs 20 --devices cuda --run broken
 err_has "rank 1 of 2 on host '$host'" "NCCL reports"
-ranks 2 0 "${long[@]}" --epochs 60 --devices cuda --run broken
-[ "$(wc -l <broken/metrics.jsonl)" -eq 60 ] || fail "not 60 epochs after an error"
+ranks 2 0 "${long[@]}" --epochs 20 --devices cuda --run broken
+[ "$(wc -l <broken/metrics.jsonl)" -eq 20 ] || fail "not 20 epochs after an error"
 
 # a killed process, of a group or the processor beside it; the launcher leaves the others alone, so that their words are seen
 export OMPI_MCA_orte_enable_recovery=1
@@ -102,9 +102,9 @@ lose() { # VICTIM DEVICES EPOCH
     done
     err_has "rank $1 of 3 on host '$host'"
 }
-lose 2 cuda 10
-lose 0 'cuda;cpu:threads=1;cuda' 20 # what a group and the processor need
-lose 1 'cuda;cpu:threads=1;cuda' 30
+lose 2 cuda 4
+lose 0 'cuda;cpu:threads=1;cuda' 8 # what a group and the processor need
+lose 1 'cuda;cpu:threads=1;cuda' 12
 unset OMPI_MCA_orte_enable_recovery
 done=$(($(wc -l <killed/metrics.csv) - 1))
 ranks 2 0 "${long[@]}" --epochs $((done + 2)) --devices 'cpu:threads=1;cuda' --run killed
