@@ -4,7 +4,7 @@
 # made anew; mistakes of one rank are caught across processes; a device that reports an error, one that is lost, a communicator that
 # is never made and a process that is gone end all ranks with 5 and a text that says who.
 #   label: medium
-GNT_RANK_PROGRAM=mpi_group
+export GNT_RANK_PROGRAM=mpi_group
 source "$(dirname "$0")/mpi_job.sh"
 [ -x "$rank_program" ] || { echo "SKIPPED: no stand-in in this build"; exit 77; }
 unset HOSTCUDA_FAIL HOSTCUDA_QUIET HOSTCUDA_HANG CUDA_VISIBLE_DEVICES
