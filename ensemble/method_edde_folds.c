@@ -79,6 +79,9 @@ gnt_status gnti_edde_folds_shape(gnti_spec *spec, const gnt_dataset *data)
     GNT_CHECK(spec->edde_folds >= 3, GNT_ERR_USAGE,
               "%s: edde-folds: %lld: a probe does without two, 3 are needed", spec->path,
               (long long)spec->edde_folds);
+    GNT_CHECK(!(spec->edde_share > 0.0), GNT_ERR_USAGE,
+              "%s: edde-share has no effect beside edde-folds, which finds it: leave one of them out",
+              spec->path);
     for (int32_t m = 0; m < spec->num_members; m++)
         GNT_CHECK(spec->members[m].num_folds == 0 && !(spec->members[m].bagging > 0.0), GNT_ERR_USAGE,
                   "%s: edde-folds cuts the training nodes itself: no folds, no bagging", spec->path);

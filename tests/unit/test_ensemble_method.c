@@ -582,6 +582,27 @@ static void test_edde_counts_layers(void **state)
     end(&d);
 }
 
+static void test_edde_refusals(void **state)
+{
+    static const char *const cases[][2] = {
+        { "edde-folds: 2", "3 are needed" },
+        { "edde-folds: 3\nedde-share: 0.5", "beside edde-folds" },
+        { "edde-folds: 3\nfolds: 2", "no folds" },
+        { "edde-folds: 20\nbagging: 0.5", "no bagging" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256];
+        gnti_spec *spec = NULL;
+
+        snprintf(text, sizeof text, "method: edde\nmodel: \"gcn:8, gcn\"\ncount: 2\n%s\n", cases[i][0]);
+        gnt_assert_status(gnti_spec_parse(g_case.ctx, text, strlen(text), "refused", g_case.data, &spec),
+                          GNT_ERR_USAGE);
+        gnt_assert_error_has(cases[i][1]);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -609,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_swap_batches),
         cmocka_unit_test(test_edde_hands_on),
         cmocka_unit_test(test_edde_counts_layers),
+        cmocka_unit_test(test_edde_refusals),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
