@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* YAML documents as trees, from the events of libyaml, the parser that libcyaml stands on (libcyaml itself reads into C structs whose
- * shape is known beforehand, and tells no line of what it has read). The one file that knows libyaml.
+/* YAML documents as trees, from the events of libyaml: every key and value keeps its line. (libcyaml, which reads into C structs whose
+ * shape is known beforehand, tells no line of what it has read.) The one file that knows libyaml.
  *
  * Nodes lie in document order in one array; a second pass lays the children of each behind one another:
  *   nodes    root, child, grandchild, ..., child, ...        child[first[n] .. first[n] + length[n]) are indexes of n's children

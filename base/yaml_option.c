@@ -35,7 +35,7 @@ gnt_status gnti_yaml_option(const gnti_yaml_node *node, const gnt_option *option
 
     if (option->kind == GNT_OPTION_KIND_LIST && gnti_yaml_get_kind(node) == GNTI_YAML_LIST) {
         GNT_TRY(join_items(node, &joined));
-        GNT_TRY(gnti_option_set(option, object, joined));
+        GNT_TRY(gnti_yaml_blame(node, gnti_option_set(option, object, joined)));
     } else {
         GNT_TRY(gnti_yaml_expect(node, GNTI_YAML_TEXT));
         GNT_TRY(gnti_yaml_blame(node, gnti_option_set(option, object, gnti_yaml_get_text(node))));

@@ -20,7 +20,7 @@ LIBRARY = FOLDERS[:-1]
 HOMES = {
     "hdf5.h": "datasets/h5_library.h", "archive.h": "datasets/byte_source.c", "archive_entry.h": "datasets/byte_source.c", "zlib.h": "datasets/gzip_stream.c",
     "metis.h": "partition/part_metis_main.c", "dlfcn.h": "base/plugin.c", "mpi.h": "dist/comm_mpi.c",
-    "nccl.h": "dist/comm_nccl.h", "cyaml/cyaml.h": "base/option_yaml.c", "yaml.h": "base/yaml.c", "jansson.h": "base/json.c",
+    "nccl.h": "dist/comm_nccl.h", "yaml.h": "base/yaml.c", "jansson.h": "base/json.c",
 }
 # A header that holds a fence together, and who is inside.
 INSIDE = {"datasets/h5_library.h": ("datasets/h5_file.c", "datasets/h5_fork.c", "datasets/h5_data.c"),

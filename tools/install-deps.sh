@@ -20,7 +20,6 @@ build  libmetis-dev            header:metis.h
 build  libopenblas-openmp-dev  module:openblas
 build  libarchive-dev          module:libarchive
 build  zlib1g-dev              module:zlib
-build  libcyaml-dev            module:libcyaml
 build  libyaml-dev             module:yaml-0.1
 build  libjansson-dev          module:jansson
 build  libssl-dev              module:libcrypto

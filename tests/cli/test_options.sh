@@ -80,10 +80,10 @@ run 0 bench --config again.yaml --print-config
 # files and variables are as strict as flags
 echo 'roudns: 5' >bad.yaml
 run 2 bench --config bad.yaml
-err_has "'bad.yaml' line 1: unknown option 'roudns', did you mean 'rounds'?"
+err_has "'bad.yaml' line 1, roudns: unknown key 'roudns', did you mean 'rounds'?"
 printf 'threads: 2\nrounds: x\n' >bad.yaml
 run 2 bench --config bad.yaml
-err_has "'bad.yaml' line 2: option 'rounds': 'x' is not a whole number"
+err_has "'bad.yaml' line 2, rounds: option 'rounds': 'x' is not a whole number"
 printf 'rounds: [1, 2]\n' >bad.yaml
 run 2 bench --config bad.yaml
 err_has "'bad.yaml' line 1"

@@ -165,7 +165,7 @@ static void yaml_errors_name_file_line_and_remedy(void **state)
     gnt_assert_status(load(&c, "epochs: 3\nseed: 1\nepochs: 4\n", NULL), GNT_ERR_USAGE);
     gnt_assert_error_has("line 3", "line 1", "epochs");
     gnt_assert_status(load(&c, "epochs: [1, 2]\n", NULL), GNT_ERR_USAGE);
-    gnt_assert_error_has("options.yaml", "name: value");
+    gnt_assert_error_has("options.yaml", "line 1, epochs", "plain value", "list");
     gnt_assert_status(load(&c, "model: x\n---\nepochs: 3\n", NULL), GNT_ERR_USAGE);
     gnt_assert_error_has("second document");
     gnt_assert_status(load(&c, "- a\n- b\n", NULL), GNT_ERR_USAGE);
