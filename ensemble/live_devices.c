@@ -3,7 +3,7 @@
  * tens of milliseconds. Equal devices are of one type. Types beyond those of the start have room, for devices that come later; what
  * groups take there is learned from their epochs.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/file.h"

@@ -5,7 +5,7 @@
  * journal's line, which has reached the disk before anybody relies on it. A crash before that line repeats the end; the files are
  * functions of the checkpoint.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -9,7 +9,7 @@
  *   a device                                                    its groups are tried again elsewhere; the device is gone
  * Whoever is not named here is not touched. Failures to write files are the run's own and end it.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 

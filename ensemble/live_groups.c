@@ -4,7 +4,7 @@
  * What a task holds of a device all the time (graph where that is copied there, weights, moments) lasts for planners; the memory of its
  * steps it has in common with all others there, who take turns (lanes.h).
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 

@@ -4,7 +4,7 @@
  * The journal decides: its first line names spec and dataset by their hashes, a member whose end it has is not trained again. Any
  * other member goes on from its newest checkpoint, whatever the journal says of epochs, since checkpoints are whole or not there.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the manager wants of tasks, and where they are; all under the lock. Then how far the run is.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

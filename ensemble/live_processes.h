@@ -4,7 +4,7 @@
 #ifndef GNTI_ENSEMBLE_LIVE_PROCESSES_H
 #define GNTI_ENSEMBLE_LIVE_PROCESSES_H
 
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 typedef enum gnti_live_fate {
     GNTI_LIVE_FATE_LEFT, /* not mine, or stopped on the way */

@@ -8,7 +8,7 @@
  * The run takes them between epochs, in the order of their names; whoever asked removes both. What an ended run left unanswered is
  * removed by the next one, unless it names a time.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -4,7 +4,7 @@
  * A trainer is always made anew for its place, beside the old one where there is one; then states of members are all that goes
  * over. They decide what comes next to the bit (train/member.h), so a move changes nothing.
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/text.h"

@@ -5,7 +5,7 @@
  * A task that moves goes on where it is while another thread prepares a trainer on its new devices; at an epoch's end the members'
  * states go over. Where both have no room beside each other, the old one goes first. Tasks on one device take turns (lanes.h).
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

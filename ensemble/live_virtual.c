@@ -6,7 +6,7 @@
  * of these each, during which its devices are taken. Tasks that share a device ask for their turns before each step (lanes.h). Moves take place at ends of epochs; making a trainer costs nothing
  * here, handing states over what they take on the links of the devices (bandwidth, where they have one).
  */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run of an ensemble, from its spec to its summary: what was left to do is trained, then combined. */
-#include "ensemble/live.h"
+#include "ensemble/live_task.h"
 
 #include "base/file.h"
 #include "partition/partition.h"
