@@ -141,8 +141,11 @@ case_tensor case_make_as(case_env *env, gnt_dtype dtype, int64_t rows, int64_t m
     const size_t item = dtype == GNT_BF16 ? 2 : 4, bytes = (size_t)elements * item;
     const uint64_t seed = env->seed++;
 
+    float *values = NULL; /* the same on both sides, in (member, row, column) order */
+
+    gnt_assert_ok(gnti_alloc_array(&values, members * rows * width + 1));
+    gnt_test_fill(values, members * rows * width, seed * 1000003u);
     for (int side = 0; side < 2; side++) {
-        float value[1];
         int64_t k = 0;
 
         t.view[side] = (gnt_mat_view){ .buf = own_buffer(env, side, bytes),
@@ -160,12 +163,11 @@ case_tensor case_make_as(case_env *env, gnt_dtype dtype, int64_t rows, int64_t m
         fill_guard(host, bytes, dtype);
         for (int64_t m = 0; m < members; m++)
             for (int64_t r = 0; r < rows; r++)
-                for (int64_t c = 0; c < width; c++) {
-                    gnt_test_fill(value, 1, seed * 1000003u + (uint64_t)k++);
-                    store(&t.view[side], host, element_index(&t.view[side], r, m, c), value[0]);
-                }
+                for (int64_t c = 0; c < width; c++)
+                    store(&t.view[side], host, element_index(&t.view[side], r, m, c), values[k++]);
         case_unlock(t.view[side].buf, host, true);
     }
+    gnti_free(values);
     return t;
 }
 
@@ -285,7 +287,7 @@ void case_compare(const case_tensor *t, double bound, const char *what)
 void case_graph_degrees(case_graph *g, const int64_t *degrees, int64_t num_rows, int64_t num_cols,
                         uint64_t seed)
 {
-    float value[1];
+    float value[2];
 
     memset(g, 0, sizeof *g);
     g->num_rows = num_rows;
@@ -297,10 +299,10 @@ void case_graph_degrees(case_graph *g, const int64_t *degrees, int64_t num_rows,
     gnt_assert_ok(gnti_alloc_array(&g->columns, g->num_arcs));
     gnt_assert_ok(gnti_alloc_array(&g->weights, g->num_arcs));
     for (int64_t e = 0; e < g->num_arcs; e++) {
-        gnt_test_fill(value, 1, seed + 7919u * (uint64_t)e);
+        gnt_test_fill(value, 2, seed + 7919u * (uint64_t)e);
         g->columns[e] =
             (int32_t)gnti_min_i64((int64_t)((value[0] + 1.0f) * 0.5f * (float)num_cols), num_cols - 1);
-        gnt_test_fill(&g->weights[e], 1, seed + 7919u * (uint64_t)e + 1);
+        g->weights[e] = value[1];
     }
 }
 
