@@ -35,7 +35,7 @@ static bool has_shared_output(const gnti_ir *ir, const gnti_node *n)
     return n->num_out == 0;
 }
 
-/* Whether the node does for each member what concerns that member alone, and meets no other rank. */
+/* Whether the node does for each member what concerns that member alone, and meets no other rank, whose slices may be others. */
 static bool is_apart(const gnti_program *p, const gnti_node *n)
 {
     switch (n->op) {

@@ -283,9 +283,11 @@ static void test_parts(void **state)
 
 /* A dry run of the training step for so many rows. */
 static gnti_program *plan_dry(gnt_context *ctx, const char *model_text, int32_t members, int64_t rows,
-                              const char *choices, gnt_model **model)
+                              const char *choices, const gnti_dist_config *dist, gnt_model **model)
 {
-    const gnti_plan_config plan = { .row_capacity = rows, .expected_arcs = 10 * rows, .choices = choices };
+    const gnti_plan_config plan = {
+        .dist = dist, .row_capacity = rows, .expected_arcs = 10 * rows, .choices = choices
+    };
     const gnti_loss_config loss = { .kind = GNT_LOSS_SOFTMAX };
     const gnti_update_config update = { .kind = GNT_OPTIMIZER_ADAM };
     gnti_program *p = NULL;
@@ -305,7 +307,7 @@ static void expect_slices(gnt_context *ctx, const char *text, int32_t members, i
                           const char *choices, int32_t want, const char *want_choices)
 {
     gnt_model *model = NULL;
-    gnti_program *p = plan_dry(ctx, text, members, rows, choices, &model);
+    gnti_program *p = plan_dry(ctx, text, members, rows, choices, NULL, &model);
     char *stored = NULL;
 
     gnt_assert_ok(gnti_program_get_choices(p, &stored));
@@ -343,8 +345,8 @@ static void test_memory(void **state)
 {
     gnt_context *ctx = make_context(false);
     gnt_model *models[2] = { NULL, NULL };
-    gnti_program *one = plan_dry(ctx, "gcn:64:dropout=0.5, gcn", 1, 50000, NULL, &models[0]);
-    gnti_program *many = plan_dry(ctx, "gcn:64:dropout=0.5, gcn", 8, 50000, NULL, &models[1]);
+    gnti_program *one = plan_dry(ctx, "gcn:64:dropout=0.5, gcn", 1, 50000, NULL, NULL, &models[0]);
+    gnti_program *many = plan_dry(ctx, "gcn:64:dropout=0.5, gcn", 8, 50000, NULL, NULL, &models[1]);
     char *text = NULL;
 
     (void)state;
@@ -358,6 +360,38 @@ static void test_memory(void **state)
     gnti_program_free(&many);
     gnt_model_free(&models[0]);
     gnt_model_free(&models[1]);
+    gnt_context_free(&ctx);
+}
+
+/* Ranks may choose other slices than their neighbours: what meets them is done for all members at once. */
+static void test_talks(void **state)
+{
+    gnt_context *ctx = make_context(false);
+    const gnti_dist_config dist = { .strategy = GNTI_STRATEGY_HALO };
+    gnt_model *model = NULL;
+    gnti_program *p =
+        plan_dry(ctx, "gcn:64:norm=batch:dropout=0.5, gcn:64, gcn", 4, 50000, "g=0;slice=1", &dist, &model);
+    int norms = 0, products = 0, sliced = 0;
+
+    (void)state;
+    assert_int_equal(p->slices.members, 1);
+    for (int64_t i = 0; i < p->ir.num_nodes; i++) {
+        const gnti_node *n = &p->ir.nodes[i];
+        const bool is_norm = n->op == GNTI_IR_NORM || n->op == GNTI_IR_NORM_GRAD;
+
+        if (n->hoisted)
+            continue;
+        norms += is_norm && n->norm == GNT_NORM_BATCH;
+        products += gnti_is_product(n);
+        sliced += n->run != 0;
+        if (is_norm && n->norm == GNT_NORM_BATCH)
+            assert_int_equal(n->run, 0);
+        if (gnti_is_product(n) || n->op == GNTI_IR_EXCHANGE || n->op == GNTI_IR_SUM_RANKS)
+            assert_int_equal(n->run, 0);
+    }
+    assert_true(norms >= 2 && products >= 4 && sliced >= 4);
+    gnti_program_free(&p);
+    gnt_model_free(&model);
     gnt_context_free(&ctx);
 }
 
@@ -414,7 +448,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_models), cmocka_unit_test(test_random_tapes), cmocka_unit_test(test_chains),
         cmocka_unit_test(test_parts),  cmocka_unit_test(test_choice),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_work),
+        cmocka_unit_test(test_talks),  cmocka_unit_test(test_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
