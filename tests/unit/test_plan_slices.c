@@ -389,7 +389,7 @@ static void test_talks(void **state)
         if (gnti_is_product(n) || n->op == GNTI_IR_EXCHANGE || n->op == GNTI_IR_SUM_RANKS)
             assert_int_equal(n->run, 0);
     }
-    assert_true(norms >= 2 && products >= 4 && sliced >= 4);
+    assert_true(norms == 2 && products >= 2 && sliced >= 2);
     gnti_program_free(&p);
     gnt_model_free(&model);
     gnt_context_free(&ctx);
