@@ -19,6 +19,8 @@
 /* Reads from memory that a smaller workspace may cost. */
 #define SLACK 0.02
 
+enum { CACHE_LINE = 16 }; /* floats */
+
 /* ---- runs ---------------------------------------------------------------------------------------------------------- */
 
 /* What is nothing but a part of another value, and makes no instruction. */
@@ -114,20 +116,27 @@ static bool is_of_members(const gnti_value *v)
     return !v->shared && v->space != 0 && v->storage != GNTI_IN_NOTHING;
 }
 
-/* The fewest members that a slice may have: a multiple of every g in the runs, all when there is none. */
+/* Whether slices of so many members can be cut out of every value: whole blocks, or equal parts of a block. */
+static bool can_cut(const gnti_program *p, int64_t members)
+{
+    for (int64_t i = 1; i < p->ir.num_values; i++) {
+        const int64_t g = p->ir.values[i].block_members;
+
+        if (is_of_members(&p->ir.values[i]) && members % g != 0 && g % members != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The fewest members that a slice may have: whole blocks of all but scores and statistics, narrower than a cache line. */
 static int64_t fewest_members(const gnti_program *p)
 {
-    const int64_t all = p->ir.num_members;
     int64_t most = 1;
-    bool even = true;
 
     for (int64_t i = 1; i < p->ir.num_values; i++)
-        if (is_of_members(&p->ir.values[i]))
+        if (is_of_members(&p->ir.values[i]) && p->ir.values[i].width >= CACHE_LINE)
             most = gnti_max_i64(most, p->ir.values[i].block_members);
-    for (int64_t i = 1; i < p->ir.num_values; i++)
-        if (is_of_members(&p->ir.values[i]))
-            even = even && most % p->ir.values[i].block_members == 0;
-    return even ? most : all;
+    return most;
 }
 
 /* Bytes of rows of a value that a slice goes over. */
@@ -191,9 +200,10 @@ static int64_t best_members(const gnti_program *p, int64_t fewest)
     if (widest_node(p) <= cache)
         return all;
     for (int64_t n = fewest; n < all + fewest; n += fewest)
-        least = fmin(least, traffic_of(p, gnti_min_i64(n, all), cache));
+        if (n >= all || can_cut(p, n))
+            least = fmin(least, traffic_of(p, gnti_min_i64(n, all), cache));
     for (int64_t n = fewest; n < all; n += fewest)
-        if (traffic_of(p, n, cache) <= (1.0 + SLACK) * least)
+        if (can_cut(p, n) && traffic_of(p, n, cache) <= (1.0 + SLACK) * least)
             return n;
     return all;
 }
@@ -245,6 +255,8 @@ gnt_status gnti_slices_choose(gnti_program *p)
     if (members == 0)
         members = best_members(p, fewest);
     members = gnti_max_i64(members / fewest, 1) * fewest;
+    while (members < all && !can_cut(p, members))
+        members += fewest;
     p->slices.members = members < all && p->slices.num_runs > 0 ? (int32_t)members : 0;
     p->slices.count = p->slices.members > 0 ? (int32_t)gnti_ceil_div(all, members) : 0;
     GNT_TRY(gnti_ir_uses(&p->ir, &uses));

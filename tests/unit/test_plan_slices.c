@@ -330,6 +330,9 @@ static void test_choice(void **state)
     expect_slices(ctx, "gcn:16, gcn", 8, 169343, NULL, 4, "g=0;slice=4");
     expect_slices(ctx, "gcn:16, gcn", 8, 2708, NULL, 0, "g=0;slice=8");
     expect_slices(ctx, "gcn:64, gcn", 1, 169343, NULL, 0, "g=0;slice=1");
+    /* scores and statistics, narrower than a cache line, are cut within a block */
+    expect_slices(ctx, "gat:4x16, gat", 8, 169343, NULL, 4, "g=0;slice=4");
+    expect_slices(ctx, "gcn:64:norm=layer, gcn", 8, 169343, NULL, 1, "g=0;slice=1");
     /* a stored choice is taken, as far as members lie side by side; folders of before have none */
     expect_slices(ctx, "gcn:64, gcn", 8, 169343, "g=0;slice=4", 4, "g=0;slice=4");
     expect_slices(ctx, "gcn:64, gcn", 8, 169343, "g=0;slice=8", 0, "g=0;slice=8");
