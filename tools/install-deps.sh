@@ -34,6 +34,7 @@ check  munge                   program:munged
 check  libpmix-dev             glob:/usr/lib/*/pmix*/lib/libpmix.so
 check  git                     program:git
 check  g++                     program:g++
+check  lld                     program:ld.lld
 check  clang-format            program:clang-format
 check  shellcheck              program:shellcheck
 check  python3                 program:python3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# label: medium
+# label: medium, cost: 12
 # One command, any number of ranks: threads and MPI processes give the bits of one device over the same partition, a stopped
 # run goes on at another size, predictions list the same nodes in the same order, launches that do not fit are refused.
 # shellcheck source=tests/cli/support.sh

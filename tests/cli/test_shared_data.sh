@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# label: medium
+# label: medium, cost: 30
 # timeout: 900
 # Real sets in every format: imported, their facts as `info` and `check` tell them compared with those counted by others,
 # split where they bring no split, trained for a few epochs, predicted; one line of predictions for every node with the

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# label: medium
+# label: medium, cost: 38
 # A run under real Slurm, on a private cluster of the loopback interface: stopped by the signal, requeued, gone on, complete,
 # with the metrics of an undisturbed run, to the bit; then on fewer ranks, and a rank that is lost.
 source "$(dirname "$0")/support.sh"

@@ -3,7 +3,7 @@
 # A rank is killed, or stopped, at any moment of its start or of a loop of exchanges and sums: all processes are gone within the time limit.
 # GNT_MPI_KILLS says how often (10; the long test 50). mpirun ends a job with a killed rank itself, with 137 or, when another
 # rank found it out first, 5. A stopped rank is found by the others alone: 5, and the text names it.
-#   label: medium
+#   label: medium, cost: 45
 #   timeout: 900
 source "$(dirname "$0")/mpi_job.sh"
 

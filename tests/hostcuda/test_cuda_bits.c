@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label: medium */
+/* label: medium, cost: 20 */
 /* timeout: 900 */
 /* Where the CUDA kernels take the processor's order of operations they must give its bits: pointwise ops and masks of dropout,
  * sums over rows by the tree, row gathers, losses, own sparse products with their epilogues, attention and its gradient. Not

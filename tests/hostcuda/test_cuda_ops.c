@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label: medium */
+/* label: medium, cost: 15 */
 /* Every op of the CUDA back end against the slow oracle, kernels and libraries on the stand-in: the same cases as for the
  * processor. What is exact there is compared bit for bit by test_cuda_bits.c. */
 #include "tests/hostcuda/cuda_case.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label: medium */
+/* label: medium, cost: 11 */
 /* timeout: 900 */
 /* Programs over parts on a group of the stand-in's devices: exchanges under interior rows and captured steps equal one processor,
  * with the same bits as without overlap and without capture, for every seed of the order of things. Graphs of 60 to 500

@@ -2,7 +2,7 @@
 /* Groups of devices when something goes wrong: a rank that never comes, another order of calls on one rank, an error of the devices
  * inside a captured step, a lost device, a rank that ends the job, two ranks on one device. All ranks get an error within the time
  * limit that says who and where, and nothing is left on the devices.
- * label: medium timeout: 600 */
+ * label: medium, cost: 16 timeout: 600 */
 #include "tests/hostcuda/group_case.h"
 
 #include "base/clock.h"

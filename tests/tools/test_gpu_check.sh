@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# label: medium
+# label: medium, cost: 13
 # tools/gpu-check.sh: without a GPU every part says that it is skipped; on the stand-in its parts run, and find what is wrong.
 set -euo pipefail
 cd "$GNT_SOURCE_DIR"

@@ -261,5 +261,5 @@ void cases_chain(case_env *env)
         run_case(env, sizes[i], (case_members){ 1, 1 }, false);
         run_case(env, sizes[i], (case_members){ 3, 2 }, true);
     }
-    run_case(env, 40000, (case_members){ 1, 1 }, true);
+    run_case(env, 20000, (case_members){ 1, 1 }, true);
 }

@@ -367,7 +367,7 @@ void cases_parts(case_env *env)
     case_graph g;
 
     for (unsigned step = 0; step < 5; step++) {
-        case_graph_make(&g, 700, 900, 40, step);
+        case_graph_make(&g, 210, 300, 40, step);
         spmm_lists(env, &g, 16 + (int64_t)step, case_member_list[step % CASE_NUM_MEMBERS], step);
         case_graph_free(&g);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label: medium */
+/* label: medium, cost: 20 */
 /* timeout: 600 */
 /* Every op of the backend table against the slow oracle, for each vector level and determinism of the
  * processor that this machine has. A backend is done when it passes here under its name. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Damaged dataset files and failing allocations: never a crash, a hang, a leak or an output half made. label: medium timeout: 900 */
+/* Damaged dataset files and failing allocations: never a crash, a hang, a leak or an output half made. label: medium, cost: 14 timeout: 900 */
 #include "tests/support/full_dataset.h"
 #include "tests/support/gnt_test.h"
 

@@ -2,7 +2,7 @@
 /* Halo after a resize, on real graphs: the chunks of one cut, moved from P to Q devices, against a direct cut into the new shares:
  * at most 1.5 times its halo, and at launch on equal ranges of chunks at most 1.10 times. Other graphs by name:
  * test_partition_resize_halo power grid:1000
- * label: medium
+ * label: medium, cost: 11
  * timeout: 900
  */
 #include "tests/support/gnt_test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs over parts compute what one device computes: losses, weights and logits of P ranks as threads, P in 1, 2, 3, 4, 7,
  * 8, over random partitions, within 1e-5 of one device and with equal bits at bitwise.
- * label: medium
+ * label: medium, cost: 16
  * timeout: 600
  */
 #include "tests/support/nn_nets.h"
