@@ -30,6 +30,10 @@ same() {
 train --devices cuda:0 --run one
 train --devices cuda:0-1 --run cuda
 same cuda
+# groups that share a device take turns at step ends and have the memory of their steps in common
+{ cat spec.yaml && echo 'foreground: [m00]'; } >shared.yaml
+run 0 ensemble train shared.yaml graph.h5 --deterministic bitwise --checkpoint-every 2 -q --devices cuda:0 --run shared
+same shared
 train --devices 'cuda:1;cpu:threads=1' --run mixed
 ended mixed
 
