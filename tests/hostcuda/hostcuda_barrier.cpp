@@ -33,6 +33,8 @@ void start_block(block_run &b)
     b.started = b.returned = b.parked = b.in_barrier = b.barrier_votes = 0;
     for (thread_slot &s : b.slots)
         s.state = slot_state::fresh;
+    for (warp_state &w : b.warps)
+        w = warp_state();
 }
 
 /* ---- the whole block ---- */
@@ -72,6 +74,11 @@ int block_barrier(int value, int line)
 static int lanes_of(const block_run &b, int warp)
 {
     return b.size - 32 * warp < 32 ? b.size - 32 * warp : 32;
+}
+
+static unsigned all_lanes(int lanes)
+{
+    return lanes == 32 ? ~0U : (1U << lanes) - 1;
 }
 
 /* The lane that a shuffle of `me` reads; itself where the source lies outside of its section. */
@@ -115,22 +122,19 @@ static bool same_meeting(const thread_slot &a, const thread_slot &b)
     return a.op == b.op && a.mask == b.mask && a.line == b.line && a.width == b.width;
 }
 
-/* Whether all lanes of the mask are there; a lane that waits elsewhere breaks the rules. */
+/* Whether all lanes of the mask are there; one that waits elsewhere breaks the rules. */
 static bool all_there(const block_run &b, int base, int lanes, int me)
 {
     const thread_slot &s = b.slots[(size_t)(base + me)];
-    for (int l = 0; l < lanes; l++) {
+    const warp_state &w = b.warps[base / 32];
+    for (int l = 0; l < lanes && !w.alike; l++) {
         const thread_slot &o = b.slots[(size_t)(base + l)];
-        if ((s.mask >> l & 1) == 0 || o.state == slot_state::returned)
-            continue;
-        if (o.state == slot_state::in_warp && !same_meeting(s, o))
+        if (((s.mask & w.waiting) >> l & 1) != 0 && !same_meeting(s, o))
             broken("%s: %s at line %d with mask %08x, lane %d is at %s at line %d with mask %08x",
                    name_thread(b, base + me).c_str(), name_op(s), s.line, s.mask, l, name_op(o), o.line,
                    o.mask);
-        if (o.state != slot_state::in_warp)
-            return false;
     }
-    return true;
+    return (s.mask & all_lanes(lanes) & ~(w.waiting | w.gone)) == 0;
 }
 
 /* All have come: answers for all, and all but the one that runs may go on. */
@@ -144,6 +148,7 @@ static void finish_meeting(block_run &b, int base, int lanes, int me, int runnin
     for (int l = 0; l < lanes; l++)
         if ((mask >> l & 1) != 0 && warp[l].state == slot_state::in_warp && base + l != running)
             release(b, base + l);
+    b.warps[base / 32].waiting &= ~mask;
 }
 
 uint64_t warp_meet(warp_op op, unsigned mask, uint64_t value, int other, int width, int line)
@@ -165,6 +170,10 @@ uint64_t warp_meet(warp_op op, unsigned mask, uint64_t value, int other, int wid
     if (width < 1 || width > 32 || (width & (width - 1)) != 0)
         broken("%s: %s at line %d with width %d", name_thread(*b, thread).c_str(), name_op(s), line, width);
     s.state = slot_state::in_warp;
+    warp_state &w = b->warps[base / 32];
+    w.alike =
+        w.waiting == 0 || (w.alike && same_meeting(s, b->slots[(size_t)(base + __builtin_ctz(w.waiting))]));
+    w.waiting |= 1U << me;
     if (!all_there(*b, base, lanes, me)) {
         park(*b, slot_state::in_warp);
         return s.answer;
@@ -179,12 +188,8 @@ unsigned active_mask()
     const block_run *b = running_block();
     if (b == nullptr)
         broken("__activemask outside of a kernel");
-    const int base = b->now / 32 * 32;
-    unsigned mask = 0;
-    for (int l = 0; l < lanes_of(*b, base / 32); l++)
-        if (b->slots[(size_t)(base + l)].state != slot_state::returned)
-            mask |= 1U << l;
-    return mask;
+    const int warp = b->now / 32, lanes = lanes_of(*b, warp);
+    return all_lanes(lanes) & ~b->warps[warp].gone;
 }
 
 void trap()
@@ -198,7 +203,7 @@ void trap()
 void thread_returned(block_run &b, int thread)
 {
     const int base = thread / 32 * 32, lanes = lanes_of(b, thread / 32);
-    for (int l = 0; l < lanes; l++)
+    for (int l = 0; l < lanes && b.warps[base / 32].waiting != 0; l++)
         if (b.slots[(size_t)(base + l)].state == slot_state::in_warp && all_there(b, base, lanes, l)) {
             finish_meeting(b, base, lanes, l, -1);
             return;

@@ -19,6 +19,12 @@ struct thread_slot {
     int line = 0, other = 0, width = 32, votes = 0;
     uint64_t value = 0, answer = 0;
     fibre *at = nullptr;
+    uint3 position = {}; /* threadIdx */
+};
+
+struct warp_state {
+    unsigned waiting = 0, gone = 0; /* a bit a lane: in a warp operation, returned */
+    bool alike = true;              /* all that wait are at one line with one mask */
 };
 
 /* Every number below count once, in an order that first and stride (coprime to count) decide. */
@@ -38,6 +44,7 @@ struct block_run {
     int now = 0; /* the thread that runs */
     fibre *fibre_now = nullptr;
     int in_barrier = 0, barrier_votes = 0;
+    warp_state warps[32];
     std::vector<int> ready; /* parked threads that may go on */
     std::vector<thread_slot> slots;
 };

@@ -32,7 +32,6 @@ struct fibre {
     void (*main)(void *) = nullptr;
     void *user = nullptr;
     void *fake = nullptr; /* the sanitizer's */
-    bool over = true;     /* main has returned */
 #if ON_X86_64
     void *at = nullptr;
 #else
@@ -73,15 +72,28 @@ struct fibre_pool {
 static thread_local fibre_pool pool;
 static thread_local home_stack home;
 
+/* In a fibre, behind a switch. What is left the first time is the thread's own stack. */
+static void arrive(void *fake)
+{
+#if WITH_ASAN
+    const void *bottom = nullptr;
+    size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(fake, &bottom, &bytes);
+    if (home.bottom == nullptr) {
+        home.bottom = bottom;
+        home.bytes = bytes;
+    }
+#else
+    (void)fake;
+#endif
+}
+
 static void begin_fibre()
 {
     fibre *f = home.inside;
-#if WITH_ASAN
-    __sanitizer_finish_switch_fiber(nullptr, &home.bottom, &home.bytes);
-#endif
+    arrive(nullptr);
     for (;;) {
         f->main(f->user);
-        f->over = true;
         fibre_leave();
     }
 }
@@ -132,6 +144,11 @@ static void switch_home(fibre *f)
 {
     hostcuda_switch(&f->at, home.at);
 }
+
+static void switch_over(fibre *f, fibre *to)
+{
+    hostcuda_switch(&f->at, to->at);
+}
 #else
 static void prepare(fibre *f)
 {
@@ -150,6 +167,11 @@ static void switch_to(fibre *f)
 static void switch_home(fibre *f)
 {
     swapcontext(&f->at, &home.at);
+}
+
+static void switch_over(fibre *f, fibre *to)
+{
+    swapcontext(&f->at, &to->at);
 }
 #endif
 
@@ -190,7 +212,6 @@ fibre *fibre_take(void (*main)(void *user), void *user)
     }
     f->main = main;
     f->user = user;
-    f->over = false;
     return f;
 }
 
@@ -198,11 +219,6 @@ bool fibre_overflows(const void *address)
 {
     const fibre *f = home.inside;
     return f != nullptr && (const char *)address >= f->stack - PAGE && (const char *)address < f->stack;
-}
-
-bool fibre_over(const fibre *f)
-{
-    return f->over;
 }
 
 void fibre_give(fibre *f)
@@ -230,9 +246,18 @@ void fibre_leave()
     __sanitizer_start_switch_fiber(&f->fake, home.bottom, home.bytes);
 #endif
     switch_home(f);
+    arrive(f->fake);
+}
+
+void fibre_pass(fibre *to)
+{
+    fibre *f = home.inside;
+    home.inside = to;
 #if WITH_ASAN
-    __sanitizer_finish_switch_fiber(f->fake, &home.bottom, &home.bytes);
+    __sanitizer_start_switch_fiber(&f->fake, to->stack, STACK_BYTES);
 #endif
+    switch_over(f, to);
+    arrive(f->fake);
 }
 
 } // namespace hostcuda

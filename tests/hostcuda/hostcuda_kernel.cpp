@@ -2,8 +2,8 @@
 /* Kernels: blocks one after another in a random order, the threads of a block as fibres in a random order.
  *
  * One fibre runs threads one after another as plain calls for as long as they return; a thread that meets a barrier or a
- * warp operation parks its fibre, and another one goes on with the threads that have not started. So kernels without barriers
- * cost a call a thread, others two switches a park.
+ * warp operation parks its fibre, and another one goes on, with a thread that may or with those that have not started. So
+ * kernels without barriers cost a call a thread, others a switch a park.
  *   thread number of the i-th start: (i * stride + first) mod n, stride coprime to n; blocks the same way.
  */
 #include "tests/hostcuda/hostcuda_block.h"
@@ -39,13 +39,12 @@ static walk draw_walk(uint64_t count)
 }
 
 /* ---- the threads of a block ---- */
-static void set_position(int thread)
+static void make_slots(block_run &b, const uint3 &size)
 {
-    const uint3 size = blockDim;
-    const unsigned t = (unsigned)thread;
-    threadIdx.x = t % size.x;
-    threadIdx.y = size.y == 1 && size.z == 1 ? t / size.x : t / size.x % size.y;
-    threadIdx.z = size.z == 1 ? 0 : t / (size.x * size.y);
+    b.size = (int)(size.x * size.y * size.z);
+    b.slots.resize((size_t)b.size);
+    for (unsigned t = 0; t < (unsigned)b.size; t++)
+        b.slots[t].position = { t % size.x, t / size.x % size.y, t / (size.x * size.y) };
 }
 
 /* Starts threads until all are started; one that parks leaves the rest to another fibre. */
@@ -56,25 +55,45 @@ static void start_threads(void *user)
         const int thread = (int)b.order.at((uint64_t)b.started++);
         b.now = thread;
         b.slots[(size_t)thread].state = slot_state::running;
-        set_position(thread);
+        threadIdx = b.slots[(size_t)thread].position;
         (*b.call)();
         b.slots[(size_t)thread].state = slot_state::returned;
+        b.warps[thread / 32].gone |= 1U << thread % 32;
         b.returned++;
         if (b.returned < b.size && b.parked > 0)
             thread_returned(b, thread);
     }
 }
 
+/* A parked thread that may go on, or one for threads that have not started; NULL: neither is there. */
+static fibre *choose_fibre(block_run &b)
+{
+    if (!b.ready.empty() && (b.started == b.size || random_below(4) == 0)) {
+        const size_t k = (size_t)random_below(b.ready.size());
+        const int thread = b.ready[k];
+        b.ready[k] = b.ready.back();
+        b.ready.pop_back();
+        return b.slots[(size_t)thread].at;
+    }
+    return b.started < b.size ? fibre_take(start_threads, &b) : nullptr;
+}
+
 static void leave(block_run &b, slot_state state)
 {
     const int thread = b.now;
     thread_slot &slot = b.slots[(size_t)thread];
-    slot.at = b.fibre_now;
+    fibre *const me = b.fibre_now;
+    slot.at = me;
     slot.state = state;
-    fibre_leave();
+    fibre *const next = choose_fibre(b);
+    if (next == nullptr)
+        explain_stuck(b);
+    b.fibre_now = next;
+    if (next != me)
+        fibre_pass(next);
     slot.state = slot_state::running;
     b.now = thread;
-    set_position(thread);
+    threadIdx = slot.position;
 }
 
 void park(block_run &b, slot_state state)
@@ -96,29 +115,15 @@ void release(block_run &b, int thread)
     b.parked--;
 }
 
-static void run_fibre(block_run &b, fibre *f)
-{
-    b.fibre_now = f;
-    fibre_enter(f);
-    if (fibre_over(f))
-        fibre_give(f);
-}
-
+/* A fibre comes back here when its last thread has returned. */
 static void run_block(block_run &b)
 {
     while (b.returned < b.size) {
-        const bool resume = !b.ready.empty() && (b.started == b.size || random_below(4) == 0);
-        if (resume) {
-            const size_t k = (size_t)random_below(b.ready.size());
-            const int thread = b.ready[k];
-            b.ready[k] = b.ready.back();
-            b.ready.pop_back();
-            run_fibre(b, b.slots[(size_t)thread].at);
-        } else if (b.started < b.size) {
-            run_fibre(b, fibre_take(start_threads, &b));
-        } else {
+        b.fibre_now = choose_fibre(b);
+        if (b.fibre_now == nullptr)
             explain_stuck(b);
-        }
+        fibre_enter(b.fibre_now);
+        fibre_give(b.fibre_now);
     }
 }
 
@@ -138,8 +143,7 @@ static result run_grid(const kernel_launch &k)
     block_run b;
     b.name = k.name.c_str();
     b.call = &k.thread;
-    b.size = (int)(k.block.x * k.block.y * k.block.z);
-    b.slots.resize((size_t)b.size);
+    make_slots(b, k.block);
     const walk block_order = draw_walk(blocks);
     const walk thread_order = draw_walk((uint64_t)b.size);
     b.order = thread_order;
