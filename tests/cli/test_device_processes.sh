@@ -6,6 +6,7 @@
 # processes; mixed with the processor; each process with a view of one device alone. A rank that is killed or an error of the devices
 # ends all with 5 and a text that says who, and the same line goes on.
 . "$(dirname "$0")/support.sh"
+. "$(dirname "$0")/../support/addresses.sh"
 
 plugin=$GNT_BINARY_DIR/lib/hostcuda/libgnntrain-cuda.so
 [ -e "$plugin" ] || { echo "SKIPPED: no CUDA plug-in on the stand-in"; exit 77; }
@@ -108,5 +109,5 @@ lose 1 'cuda;cpu:threads=1;cuda' 12
 unset OMPI_MCA_orte_enable_recovery
 done=$(($(wc -l <killed/metrics.csv) - 1))
 ranks 2 0 "${long[@]}" --epochs $((done + 2)) --devices 'cpu:threads=1;cuda' --run killed
-! grep -F hostcuda-nccl /proc/net/unix || fail "addresses of a job are still there"
+no_addresses_left
 echo "devices of processes: all as expected"

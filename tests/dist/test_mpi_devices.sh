@@ -6,15 +6,13 @@
 #   label: medium
 export GNT_RANK_PROGRAM=mpi_group
 source "$(dirname "$0")/mpi_job.sh"
+source "$(dirname "$0")/../support/addresses.sh"
 [ -x "$rank_program" ] || { echo "SKIPPED: no stand-in in this build"; exit 77; }
 unset HOSTCUDA_FAIL HOSTCUDA_QUIET HOSTCUDA_HANG CUDA_VISIBLE_DEVICES
 export HOSTCUDA_DEVICES=4M,4M,4M,4M
 host=$(uname -n)
 
 says() { local text; for text; do grep -qF -- "$text" "$work/err" || fail "no word of: $text"; done; }
-left() { # nothing stays behind a job
-    ! grep -F hostcuda-nccl /proc/net/unix || fail "addresses of a job are still there"
-}
 
 for n in 2 3 4; do
     run 60 $n cases 3
@@ -66,7 +64,7 @@ end_of() { # SIGNAL VICTIM TEXT...: what the others say
     [ "$(grep -c "mpi_group: rank . ERR_\(PEER_LOST\|TIMEOUT\)\|mpi_group: rank .: ERR_\(PEER_LOST\|TIMEOUT\)" "$work/err")" = 2 ] ||
         fail "$signal of rank $victim: not both of the others end so"
     says "rank $victim of 3 on host '$host' $1"
-    left
+    no_addresses_left
 }
 end_of KILL 1 "does not answer"
 end_of KILL 0 "does not answer"

@@ -161,7 +161,7 @@ static void test_another_partition_is_refused(void **state)
     gnti_partition_free(&p);
     c.config.partition = other;
     c.config.epochs = 6;
-    assert_int_equal(gnt_trainer_create(c.model, c.data, &c.config, &tr), GNT_ERR_USAGE);
+    assert_int_equal(gnt_trainer_create(c.model, c.data, &c.config, &tr), GNT_ERR_FORMAT);
     gnt_assert_error_has("partition with sha256");
     c.config.partition = NULL;
     tr = train_case_trainer(&c);
