@@ -6,17 +6,8 @@
 #
 #   tools/ensemble-kill-test.sh [N [SEED]]   (default 10 kills; GNNTRAIN names the command, else the release or dev build)
 set -euo pipefail
-cd "$(dirname "$0")/.."
-
-kills=${1:-10}
-seed=${2:-$(date +%s)}
-RANDOM=$seed
-echo "seed $seed"
-gnntrain=${GNNTRAIN:-build/release/bin/gnntrain}
-[ -x "$gnntrain" ] || gnntrain=build/dev/bin/gnntrain
-python=${GNT_PYTHON:-$([ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo python3)}
-work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tools/kill-setup.sh
+. "$(dirname "$0")/kill-setup.sh" "$@"
 
 "$gnntrain" generate csbm --nodes 300 --seed 3 -o "$work/graph.h5" -q >/dev/null
 cat >"$work/spec.yaml" <<'SPEC'

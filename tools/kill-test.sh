@@ -8,20 +8,10 @@
 # With RANKS from 2 on the run is RANKS MPI processes and one of them, any, is killed: the others must be gone within a time
 # limit too. Each start takes another number of ranks, from 2 to RANKS.
 set -euo pipefail
-cd "$(dirname "$0")/.."
-
-kills=${1:-10}
-seed=${2:-$(date +%s)}
+# shellcheck source=tools/kill-setup.sh
+. "$(dirname "$0")/kill-setup.sh" "$@"
 ranks=${3:-1}
 limit=20 # seconds until every process of a broken job must be gone
-RANDOM=$seed
-echo "seed $seed"
-gnntrain=${GNNTRAIN:-build/release/bin/gnntrain}
-[ -x "$gnntrain" ] || gnntrain=build/dev/bin/gnntrain
-python=${GNT_PYTHON:-$([ -x /usr/bin/python3 ] && echo /usr/bin/python3 || echo python3)}
-# in memory where possible: what a killed process leaves behind does not depend on the disk
-work=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 "$gnntrain" generate csbm --nodes 400 --seed 3 -o "$work/graph.h5" -q >/dev/null
 train=("$gnntrain" train "$work/graph.h5" --model 'gcn:16:norm=batch, gcn' --dropout 0.5 --lr 0.01 --weight-decay 5e-4

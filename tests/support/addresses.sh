@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Addresses at which processes of the NCCL stand-in meet: those that are there when a job has ended must all be gone soon. Another
 # test's job may run at the same time, so none is blamed before it had time to end.
 no_addresses_left() {
