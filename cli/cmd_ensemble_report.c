@@ -27,11 +27,16 @@ static gnt_status run(cli_call *call)
     const char *folder = call->arguments[0];
     gnt_context *ctx = NULL;
     gntx_json *report = NULL;
+    const char *unwritten = NULL;
 
     GNT_TRY(cli_context_create(cli_options_of(call, 1), NULL, false, &ctx));
     GNT_TRY(gntx_ensemble_report(ctx, folder, o->data, &report));
     GNT_TRY(cli_print_ensemble(report, call->common.json));
-    cli_say("page: %s/report.html", folder);
+    unwritten = gntx_json_to_text(gntx_json_find(report, "unwritten"));
+    if (unwritten != NULL)
+        cli_warn("report.json and report.html of '%s' were not written anew: %s", folder, unwritten);
+    else
+        cli_say("page: %s/report.html", folder);
 done:
     gntx_json_free(&report);
     gnt_context_free(&ctx);
