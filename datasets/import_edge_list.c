@@ -13,6 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
+/* What to do about a file without edges. */
+static const char REMEDY[] =
+    "give an edge a line, 'SOURCE TARGET' (lines that start with # or % are comments); a graph of lone nodes "
+    "can come as a Matrix Market file without entries";
+
 enum { MAX_COLUMNS = 32, FAST_DIGITS = 18, NAME_BYTES = 64 };
 
 typedef enum column_role { ROLE_OTHER, ROLE_SOURCE, ROLE_TARGET, ROLE_WEIGHT, ROLE_TIME } column_role;
@@ -222,7 +227,7 @@ static gnt_status read_start(edge_list *e)
 
     if (!next_edge_line(e)) {
         GNT_TRY(gnti_reader_status(&e->reader));
-        GNT_FAIL(GNT_ERR_FORMAT, "'%s' has no edges", gnti_byte_source_name(e->reader.source));
+        GNT_FAIL(GNT_ERR_FORMAT, "'%s' has no edges: %s", gnti_byte_source_name(e->reader.source), REMEDY);
     }
     GNT_CHECK(split_line(e, tokens, &count), GNT_ERR_FORMAT, "%s: more than %d columns, this is no edge list",
               gnti_reader_where(&e->reader), MAX_COLUMNS);
@@ -231,8 +236,8 @@ static gnt_status read_start(edge_list *e)
         read_header(e, tokens, count);
         if (!next_edge_line(e)) {
             GNT_TRY(gnti_reader_status(&e->reader));
-            GNT_FAIL(GNT_ERR_FORMAT, "'%s' has a header line and no edges",
-                     gnti_byte_source_name(e->reader.source));
+            GNT_FAIL(GNT_ERR_FORMAT, "'%s' has a header line and no edges: %s",
+                     gnti_byte_source_name(e->reader.source), REMEDY);
         }
         GNT_CHECK(split_line(e, tokens, &count), GNT_ERR_FORMAT, "%s: more than %d columns",
                   gnti_reader_where(&e->reader), MAX_COLUMNS);

@@ -51,6 +51,13 @@ printf '%%%%MatrixMarket matrix coordinate pattern general\n3 3 5\n1 2\n' >short
 refused 3 short.mtx "1 of the 5"
 printf '3 5\n2\n1 3\n2\n' >short.graph
 refused 3 short.graph "5 edges"
+printf '# no edge\n\n' >none.txt
+refused 3 none.txt "'none.txt' has no edges" "SOURCE TARGET" "Matrix Market file without entries"
+printf 'source,target\n' >header.csv
+refused 3 header.csv "header line and no edges" "SOURCE TARGET"
+printf '%%%%MatrixMarket matrix coordinate pattern general\n3 3 0\n' >lone.mtx # what these texts advise
+run 0 import lone.mtx -o lone.h5 --json
+json 'x["num_nodes"] == 3 and x["num_arcs"] == 0'
 head -c 40 "$fixtures/edges.txt.gz" >cut.gz
 refused 3 cut.gz "cut.gz"
 refused 3 "$fixtures/pickled.npz" "pickled objects" "never executed"
