@@ -330,6 +330,18 @@ done:
     return st;
 }
 
+/* A folder that may only be read is asked all the same; the facts say then why no file is new. */
+static gnt_status write_report(const char *run, gnti_json *facts)
+{
+    gnt_status st = gnti_report_write(run, facts);
+
+    if (st == GNT_ERR_OUTPUT) {
+        st = gnti_json_set_text(facts, "unwritten", gnt_last_error());
+        gnt_clear_error();
+    }
+    return st;
+}
+
 gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *data_path, gntx_json **out)
 {
     gnt_status st = GNT_OK;
@@ -353,7 +365,7 @@ gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *d
     GNT_TRY(combine_again(ctx, data, data_path, &file, run, old, &p));
     if (trained != NULL)
         GNT_TRY(gnti_json_set_copy(p.facts, "run", trained));
-    GNT_TRY(gnti_report_write(run, p.facts));
+    GNT_TRY(write_report(run, p.facts));
     *out = (gntx_json *)p.facts;
     p.facts = NULL;
 done:

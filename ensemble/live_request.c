@@ -5,14 +5,15 @@
  *                                 {"devices": "2", "at": 0.5}                 not before this time of the run's clock
  *                                 {"lose": 1, "at": 0.5}                      device 1 is lost: for tests and figures
  *   RUN/requests/ID.answer.json   {"accepted": true, "added": 1, ...}        or {"accepted": false, "message": "..."}
- * The run takes them between epochs, in the order of their names; whoever asked removes both. What an ended run left unanswered is
- * removed by the next one, unless it names a time.
+ * Other keys, and devices beside lose, are refused. The run takes requests between epochs, in the order of their names; whoever asked
+ * removes both. What an ended run left unanswered is removed by the next one, unless it names a time.
  */
 #include "ensemble/live_task.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/name.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -163,6 +164,29 @@ done:
     return st;
 }
 
+/* A misspelt key must not make another request of it. */
+static gnt_status check_keys(const gnti_json *request, const char *path)
+{
+    gnt_status st = GNT_OK;
+    static const char *const keys[] = { "devices", "lose", "at" };
+    const char *key = NULL;
+
+    GNT_CHECK(gnti_json_is_object(request), GNT_ERR_FORMAT, "'%s' is no object such as {\"devices\": \"2\"}",
+              path);
+    for (int64_t i = 0; (key = gnti_json_key_at(request, i)) != NULL; i++) {
+        const char *nearest = gnti_name_nearest(keys, sizeof keys / sizeof keys[0], key);
+
+        GNT_CHECK(strcmp(key, "devices") == 0 || strcmp(key, "lose") == 0 || strcmp(key, "at") == 0,
+                  GNT_ERR_FORMAT, "'%s': unknown key '%.64s'%s%s%s: a request has devices or lose, and at",
+                  path, key, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+                  nearest != NULL ? "'?" : "");
+    }
+    GNT_CHECK(gnti_json_find(request, "devices") == NULL || gnti_json_find(request, "lose") == NULL,
+              GNT_ERR_FORMAT, "'%s' has devices and lose: make two requests of it", path);
+done:
+    return st;
+}
+
 /* A request that makes no sense is the asker's failure, not the run's. */
 static gnt_status answer_request(gnti_live *run, const char *path, const char *to)
 {
@@ -173,6 +197,8 @@ static gnt_status answer_request(gnti_live *run, const char *path, const char *t
 
     GNT_TRY(gnti_json_create_object(&answer));
     st = gnti_json_read(path, &request);
+    if (st == GNT_OK)
+        st = check_keys(request, path);
     if (st == GNT_OK && gnti_json_find(request, "at") != NULL)
         st = gnti_json_get_number(request, "at", &at);
     if (st == GNT_OK && gnti_json_find(request, "lose") != NULL)

@@ -71,7 +71,8 @@ GNT_API gnt_status gntx_ensemble_combine(gnt_context *ctx, const char *data, con
  * "running|stopped|interrupted|failed", "message", "data", "last_event", "last_time", "members": {NAME:
  * "ended|given-up|set-aside|saved after epoch E"}}. */
 GNT_API gnt_status gntx_ensemble_facts(const char *run, gntx_json **out);
-/* report.json and report.html of a run, made anew from its members' predictions. data NULL: the dataset that the run names. */
+/* report.json and report.html of a run, made anew from its members' predictions. data NULL: the dataset that the run names. out: what
+ * report.json holds; "unwritten" tells why the files could not be written (a read-only folder), which is no failure. */
 GNT_API gnt_status gntx_ensemble_report(gnt_context *ctx, const char *run, const char *data, gntx_json **out);
 
 /* The manager over devices that do not exist: what ensemble/simulate.h says. */

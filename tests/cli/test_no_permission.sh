@@ -58,5 +58,7 @@ run 0 '' "$GNNTRAIN" ensemble train "$work/spec.yaml" "$work/karate.h5" --run "$
 chmod -R a-w "$work/ensemble"
 run 0 '' "$GNNTRAIN" predict "$work/ensemble" -o "$work/p.csv"
 run 0 '' "$GNNTRAIN" ensemble combine "$work/karate.h5" "$work/ensemble"
+run 0 'not written anew: .*permission denied' "$GNNTRAIN" ensemble report "$work/ensemble"
+grep -q '^combination ' "$work/out" || fail "a report that cannot be written is not printed"
 chmod -R u+w "$work/ensemble"
 echo "no permission: all as expected"

@@ -421,14 +421,41 @@ static void write_request(const char *run, const char *name, const char *text)
     gnt_assert_ok(gnti_file_write_all(path, text, strlen(text)));
 }
 
+/* Requests that the run answers with these texts, and goes on. */
+static const struct {
+    const char *request, *text;
+} refused[] = {
+    { "{\"lose\": 77, \"at\": 1e-9}", "there is no device 77" },
+    { "{\"lose\": 0, \"at\": 1e-9, \"wen\": 1}", "unknown key 'wen'" },
+    { "{\"device\": \"2\", \"at\": 1e-9}", "unknown key 'device', did you mean 'devices'?" },
+    { "{\"devices\": \"2\", \"lose\": 0, \"at\": 1e-9}", "has devices and lose: make two requests" },
+    { "{\"at\": 1e-9}", "devices" },
+};
+enum { NUM_REFUSED = sizeof refused / sizeof refused[0] };
+
+static void assert_refused(const char *run, int i)
+{
+    char path[GNT_TEST_PATH_BYTES + 64];
+    gnti_json *answer = NULL;
+    const char *message = NULL;
+    bool accepted = true;
+
+    snprintf(path, sizeof path, "%s/requests/c%d.answer.json", run, i);
+    gnt_assert_ok(gnti_json_read(path, &answer));
+    gnt_assert_ok(gnti_json_get_bool(answer, "accepted", &accepted));
+    assert_false(accepted);
+    gnt_assert_ok(gnti_json_get_text(answer, "message", &message));
+    assert_non_null(strstr(message, refused[i].text));
+    gnti_json_free(&answer);
+}
+
 /* On a virtual clock requests have times: devices come, go and are lost in the middle, and the loss is the only one that repeats epochs. */
 static void timed_requests_are_kept(void **state)
 {
-    char run[GNT_TEST_PATH_BYTES], path[GNT_TEST_PATH_BYTES + 64];
-    gnti_json *summary = NULL, *answer = NULL;
+    char run[GNT_TEST_PATH_BYTES];
+    gnti_json *summary = NULL;
     double all = 0.0;
     char text[200];
-    bool accepted = true;
 
     (void)state;
     gnt_assert_ok(
@@ -442,16 +469,16 @@ static void timed_requests_are_kept(void **state)
     write_request(run, "a.json", text);
     snprintf(text, sizeof text, "{\"lose\": 0, \"at\": %g}", 0.4 * all);
     write_request(run, "b.json", text);
-    write_request(run, "c.json", "{\"lose\": 77, \"at\": 1e-9}");
+    for (int i = 0; i < NUM_REFUSED; i++) {
+        snprintf(text, sizeof text, "c%d.json", i);
+        write_request(run, text, refused[i].request);
+    }
     gnt_assert_ok(run_it(&(call){ .spec = SPEC, .run = run, .devices = "cpu:clock=virtual" }, NULL));
     assert_same_members(reference(), run);
     assert_int_equal(live_case_count(run, "resized", NULL), 1);
     assert_int_equal(live_case_count(run, "device-lost", NULL), 1);
-    snprintf(path, sizeof path, "%s/requests/c.answer.json", run);
-    gnt_assert_ok(gnti_json_read(path, &answer));
-    gnt_assert_ok(gnti_json_get_bool(answer, "accepted", &accepted));
-    assert_false(accepted);
-    gnti_json_free(&answer);
+    for (int i = 0; i < NUM_REFUSED; i++)
+        assert_refused(run, i);
 }
 
 /* ---- labels ---------------------------------------------------------------------------------------------------------------- */
