@@ -94,11 +94,13 @@ struct gnt_stream {
 
 /* Siblings of GNT_TRY: a failed call becomes ERR_DEVICE_NOMEM, ERR_DEVICE_LOST or ERR_INTERNAL with the call's own text;
  * cuda_error_of (cuda_status.c) decides. */
-#define GNT_TRY_CUDA(call)                                                                                   \
+#define GNT_TRY_CUDA(call) GNT_TRY_CUDA_FROM(call, #call)
+/* For a result that is at hand: `name` is the call that gave it. */
+#define GNT_TRY_CUDA_FROM(result, name)                                                                      \
     do {                                                                                                     \
-        const cudaError_t cuda_result_ = (call);                                                             \
+        const cudaError_t cuda_result_ = (result);                                                           \
         if (cuda_result_ != cudaSuccess) {                                                                   \
-            st = cuda_error_of(cuda_result_, #call, __FILE__, __LINE__, __func__);                           \
+            st = cuda_error_of(cuda_result_, name, __FILE__, __LINE__, __func__);                            \
             goto done;                                                                                       \
         }                                                                                                    \
     } while (0)

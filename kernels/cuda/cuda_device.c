@@ -23,7 +23,7 @@ static gnt_status count_devices(int32_t *out)
         (void)cudaGetLastError();
         return GNT_OK;
     }
-    GNT_TRY_CUDA(e);
+    GNT_TRY_CUDA_FROM(e, "cudaGetDeviceCount");
     *out = count;
 done:
     return st;

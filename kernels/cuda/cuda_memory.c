@@ -40,7 +40,7 @@ static gnt_status take_device_memory(gnt_device *dev, size_t bytes, size_t used,
     }
     if (e == cudaErrorMemoryAllocation)
         GNT_TRY(out_of_memory(dev, bytes, used));
-    GNT_TRY_CUDA(e);
+    GNT_TRY_CUDA_FROM(e, "cudaMallocFromPoolAsync");
 done:
     return st;
 }
@@ -155,7 +155,7 @@ static gnt_status wait_event(cudaEvent_t event)
 
     while ((e = cudaEventQuery(event)) == cudaErrorNotReady)
         cuda_nap(start);
-    GNT_TRY_CUDA(e);
+    GNT_TRY_CUDA_FROM(e, "cudaEventQuery");
 done:
     return st;
 }

@@ -232,7 +232,7 @@ gnt_status cuda_event_seconds(gnt_stream *s, int32_t from, int32_t to, double *o
     GNT_TRY(cuda_enter(s->head.device));
     while ((e = cudaEventQuery(s->events[to])) == cudaErrorNotReady)
         cuda_nap(start);
-    GNT_TRY_CUDA(e);
+    GNT_TRY_CUDA_FROM(e, "cudaEventQuery");
     GNT_TRY_CUDA(cudaEventElapsedTime(&milliseconds, s->events[from], s->events[to]));
     *out = (double)milliseconds * 1e-3;
 done:
