@@ -186,7 +186,7 @@ done:
 /* ---- predictions ----------------------------------------------------------------------------------------------------- */
 
 static gnt_status save(const gnti_serve *s, const gnti_serve_sum *c, const gntx_predict_options *options,
-                       const char *out_path, gnti_json *report)
+                       const gnti_predict_output *to, gnti_json *report)
 {
     gnt_status st = GNT_OK;
     const int64_t cells = s->data->num_nodes * s->num_classes;
@@ -203,14 +203,14 @@ static gnt_status save(const gnti_serve *s, const gnti_serve_sum *c, const gntx_
                                                              .scores = scores,
                                                              .entropy = c->entropy,
                                                              .disagreement = c->disagreement },
-                                     options->what == GNTI_PREDICT_PROBABILITIES, out_path, report));
+                                     options->what == GNTI_PREDICT_PROBABILITIES, to, report));
 done:
     gnti_free(scores);
     return st;
 }
 
 static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const char *name,
-                                   const gntx_predict_options *options, const char *out_path,
+                                   const gntx_predict_options *options, const gnti_predict_output *to,
                                    gnti_json **report)
 {
     gnt_status st = GNT_OK;
@@ -226,14 +226,15 @@ static gnt_status predict_ensemble(gnt_context *ctx, const char *run, const char
     GNT_CHECK(options->what != GNTI_PREDICT_PROBABILITIES || s.file.kind != GNT_LABELS_REGRESSION,
               GNT_ERR_USAGE, "the members predict numbers, not classes: they have no probabilities");
     GNT_TRY(gnti_path_join(run, GNTI_ENSEMBLE_FILE, &path));
-    GNT_TRY(gntx_check_output(out_path, (const char *const[]){ path, s.data->path }, 2));
+    if (to->path != NULL)
+        GNT_TRY(gntx_check_output(to->path, (const char *const[]){ path, s.data->path }, 2));
     GNT_TRY(gnti_serve_plan(&s, options->devices));
     GNT_TRY(compute(&s, &c));
     if (!gnti_serve_is_root(&s))
         goto done;
     GNT_TRY(gnti_json_create_object(&o));
     GNT_TRY(put_facts(&s, run, o));
-    GNT_TRY(save(&s, &c, options, out_path, o));
+    GNT_TRY(save(&s, &c, options, to, o));
     *report = o;
     o = NULL;
 done:
@@ -244,21 +245,20 @@ done:
     return st;
 }
 
-gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
-                        const char *out_path, gntx_json **report)
+static gnt_status predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                          const gnti_predict_output *to, gntx_json **report)
 {
     gnt_status st = GNT_OK;
     gnti_json *o = NULL;
     asked of = { 0 };
     const gntx_predict_options standard = { .what = GNTI_PREDICT_CLASSES, .seed = -1 };
 
-    GNT_CHECK(ctx != NULL && out_path != NULL, GNT_ERR_ARG, "context and out_path must not be NULL");
     options = options != NULL ? options : &standard;
-    GNT_TRY(gnti_predict_check(options, out_path));
+    GNT_TRY(gnti_predict_check(options, to));
     GNT_TRY(find_subject(run, &of));
     GNT_TRY(check_single(ctx, run, &of));
-    GNT_TRY(of.run != NULL ? predict_ensemble(ctx, of.run, of.name, options, out_path, &o)
-                           : gnti_predict_run(ctx, run, options, out_path, &o));
+    GNT_TRY(of.run != NULL ? predict_ensemble(ctx, of.run, of.name, options, to, &o)
+                           : gnti_predict_run(ctx, run, options, to, &o));
     if (report != NULL) {
         *report = (gntx_json *)o;
         o = NULL; /* handed over */
@@ -266,6 +266,29 @@ gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_op
 done:
     gnti_json_free(&o);
     free_asked(&of);
+    return st;
+}
+
+gnt_status gntx_predict(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                        const char *out_path, gntx_json **report)
+{
+    gnt_status st = GNT_OK;
+
+    GNT_CHECK(ctx != NULL && out_path != NULL, GNT_ERR_ARG, "context and out_path must not be NULL");
+    GNT_TRY(predict(ctx, run, options, &(gnti_predict_output){ .path = out_path }, report));
+done:
+    return st;
+}
+
+gnt_status gntx_predict_rows(gnt_context *ctx, const char *run, const gntx_predict_options *options,
+                             const gntx_rows *out, gntx_json **report)
+{
+    gnt_status st = GNT_OK;
+    const bool first = ctx == NULL || gntx_context_rank(ctx) == 0;
+
+    GNT_CHECK(ctx != NULL && (out != NULL || !first), GNT_ERR_ARG, "context and out must not be NULL");
+    GNT_TRY(predict(ctx, run, options, &(gnti_predict_output){ .rows = out }, report));
+done:
     return st;
 }
 

@@ -26,8 +26,7 @@ const gnt_option *gntx_predict_option_table(void)
     return predict_table;
 }
 
-/* The node of each output row when /nodes/origin says that rows were moved; NULL else. */
-static gnt_status find_order(const gnt_dataset *data, int64_t **out)
+gnt_status gnti_predict_order(const gnt_dataset *data, int64_t **out)
 {
     gnt_status st = GNT_OK;
     const gnti_array *origin = gnti_dataset_find_array(data, "/nodes/origin");
@@ -126,34 +125,41 @@ done:
     return st;
 }
 
-static gnt_status fill_report(const gnti_predict_table *table, const char *path, int32_t members,
+static gnt_status fill_report(const gnti_predict_table *table, const gnti_predict_output *to, int32_t members,
                               gnti_json *o)
 {
     gnt_status st = GNT_OK;
 
     GNT_TRY(gnti_json_set_text(o, "data", table->data->path));
-    GNT_TRY(gnti_json_set_text(o, "output", path));
+    if (to->path != NULL)
+        GNT_TRY(gnti_json_set_text(o, "output", to->path));
     GNT_TRY(gnti_json_set_text(o, "what", table->column));
-    GNT_TRY(gnti_json_set_int(o, "rows", table->num_rows));
+    GNT_TRY(gnti_json_set_int(o, "rows", to->path != NULL ? table->num_rows : to->rows->num_rows));
     GNT_TRY(gnti_json_set_int(o, "columns", table->classes != NULL ? 1 : table->width));
     GNT_TRY(gnti_json_set_int(o, "members", members));
 done:
     return st;
 }
 
-gnt_status gnti_predict_check(const gntx_predict_options *options, const char *path)
+gnt_status gnti_predict_check(const gntx_predict_options *options, const gnti_predict_output *to)
 {
     gnt_status st = GNT_OK;
 
     GNT_CHECK(options->what >= GNTI_PREDICT_CLASSES && options->what <= GNTI_PREDICT_EMBEDDINGS, GNT_ERR_ARG,
               "kind %d of predictions is unknown", (int)options->what);
-    GNT_TRY(gnti_predict_check_name(path));
+    if (to->path != NULL)
+        GNT_TRY(gnti_predict_check_name(to->path));
 done:
     return st;
 }
 
-gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabilities, const char *path,
-                                    gnti_json *report)
+static gnt_status put(const gnti_predict_table *table, const gnti_predict_output *to)
+{
+    return to->path != NULL ? gnti_predict_write(table, to->path) : gnti_predict_copy(table, to->rows);
+}
+
+gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabilities,
+                                    const gnti_predict_output *to, gnti_json *report)
 {
     gnt_status st = GNT_OK;
     int32_t *classes = NULL;
@@ -163,7 +169,7 @@ gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabili
 
     GNT_CHECK(!probabilities || s->kind != GNT_LABELS_REGRESSION, GNT_ERR_USAGE,
               "the model predicts numbers, not classes: it has no probabilities");
-    GNT_TRY(find_order(s->data, &order));
+    GNT_TRY(gnti_predict_order(s->data, &order));
     GNT_TRY(fill_values(s, probabilities, &classes, &values));
     table = (gnti_predict_table){ .data = s->data,
                                   .order = order,
@@ -175,8 +181,8 @@ gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabili
                                   .column = probabilities ? "probability" : "prediction",
                                   .entropy = s->entropy,
                                   .disagreement = s->disagreement };
-    GNT_TRY(fill_report(&table, path, s->num_members, report));
-    GNT_TRY(gnti_predict_write(&table, path));
+    GNT_TRY(fill_report(&table, to, s->num_members, report));
+    GNT_TRY(put(&table, to));
 done:
     gnti_free(classes);
     gnti_free(values);
@@ -184,14 +190,15 @@ done:
     return st;
 }
 
-static gnt_status save_hidden(const gnti_trained *t, int32_t member, const char *path, gnti_json *report)
+static gnt_status save_hidden(const gnti_trained *t, int32_t member, const gnti_predict_output *to,
+                              gnti_json *report)
 {
     gnt_status st = GNT_OK;
     int64_t *order = NULL;
     float *values = NULL;
     gnti_predict_table table;
 
-    GNT_TRY(find_order(t->data, &order));
+    GNT_TRY(gnti_predict_order(t->data, &order));
     GNT_TRY(fill_hidden(t, member, &values));
     table = (gnti_predict_table){ .data = t->data,
                                   .order = order,
@@ -199,8 +206,8 @@ static gnt_status save_hidden(const gnti_trained *t, int32_t member, const char 
                                   .width = gnti_evaluator_hidden_width(t->evaluator),
                                   .values = values,
                                   .column = "embedding" };
-    GNT_TRY(fill_report(&table, path, 1, report));
-    GNT_TRY(gnti_predict_write(&table, path));
+    GNT_TRY(fill_report(&table, to, 1, report));
+    GNT_TRY(put(&table, to));
 done:
     gnti_free(values);
     gnti_free(order);
@@ -208,8 +215,8 @@ done:
 }
 
 /* Everything behind the opened run: values, table, file, report. */
-static gnt_status predict(const gnti_trained *t, const gntx_predict_options *options, const char *path,
-                          gnti_json *report)
+static gnt_status predict(const gnti_trained *t, const gntx_predict_options *options,
+                          const gnti_predict_output *to, gnti_json *report)
 {
     gnt_status st = GNT_OK;
     const bool hidden = options->what == GNTI_PREDICT_EMBEDDINGS;
@@ -224,7 +231,7 @@ static gnt_status predict(const gnti_trained *t, const gntx_predict_options *opt
               "embeddings of %d seeds cannot be averaged: choose one with seed", (int)(end - first));
     GNT_TRY(gnti_json_set_text(report, "checkpoint", t->cp->path));
     if (hidden) {
-        GNT_TRY(save_hidden(t, first, path, report));
+        GNT_TRY(save_hidden(t, first, to, report));
         goto done;
     }
     GNT_TRY(mean_scores(t, first, end, &scores));
@@ -234,14 +241,14 @@ static gnt_status predict(const gnti_trained *t, const gntx_predict_options *opt
                                                              .class_names = t->class_names,
                                                              .num_members = end - first,
                                                              .scores = scores },
-                                     options->what == GNTI_PREDICT_PROBABILITIES, path, report));
+                                     options->what == GNTI_PREDICT_PROBABILITIES, to, report));
 done:
     gnti_free(scores);
     return st;
 }
 
 gnt_status gnti_predict_run(gnt_context *ctx, const char *run, const gntx_predict_options *options,
-                            const char *out_path, gnti_json **report)
+                            const gnti_predict_output *to, gnti_json **report)
 {
     gnt_status st = GNT_OK;
     gnti_trained t = { 0 };
@@ -249,9 +256,10 @@ gnt_status gnti_predict_run(gnt_context *ctx, const char *run, const gntx_predic
 
     GNT_TRY(gnti_trained_open(ctx, run, options->data, options->devices,
                               options->what == GNTI_PREDICT_EMBEDDINGS, &t));
-    GNT_TRY(gntx_check_output(out_path, (const char *const[]){ t.cp->path, t.data->path }, 2));
+    if (to->path != NULL)
+        GNT_TRY(gntx_check_output(to->path, (const char *const[]){ t.cp->path, t.data->path }, 2));
     GNT_TRY(gnti_json_create_object(&o));
-    GNT_TRY(predict(&t, options, out_path, o));
+    GNT_TRY(predict(&t, options, to, o));
     *report = o;
     o = NULL;
 done:

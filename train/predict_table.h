@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What predict writes: a row per node under the user's id, in one of three file formats. A view that owns nothing. */
+/* What predict writes: a row per node under the user's id, in one of three file formats or a caller's memory. A view that owns nothing. */
 #ifndef GNTI_TRAIN_PREDICT_TABLE_H
 #define GNTI_TRAIN_PREDICT_TABLE_H
 
-#include <gnntrain/experimental.h>
+#include <gnntrain/experimental_predict.h>
 
 #include "train/trained.h"
 
@@ -32,14 +32,24 @@ typedef struct gnti_predict_scores {
     const float *entropy, *disagreement; /* (N) or NULL */
 } gnti_predict_scores;
 
+/* Where predictions go: one of the two. */
+typedef struct gnti_predict_output {
+    const char *path;
+    const gntx_rows *rows;
+} gnti_predict_output;
+
 /* ERR_USAGE when the suffix of the file names no format. */
-gnt_status gnti_predict_check(const gntx_predict_options *options, const char *path);
+gnt_status gnti_predict_check(const gntx_predict_options *options, const gnti_predict_output *to);
+/* The node of each output row when /nodes/origin says that rows were moved; NULL else. To be freed. */
+gnt_status gnti_predict_order(const gnt_dataset *data, int64_t **out);
 /* Writes the likeliest classes, or the scores; adds to report what was written. */
-gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabilities, const char *path,
-                                    gnti_json *report);
+gnt_status gnti_predict_save_scores(const gnti_predict_scores *s, bool probabilities,
+                                    const gnti_predict_output *to, gnti_json *report);
 /* gnntrain predict of a run or a checkpoint (options not NULL and checked). */
 gnt_status gnti_predict_run(gnt_context *ctx, const char *run, const gntx_predict_options *options,
-                            const char *out_path, gnti_json **report);
+                            const gnti_predict_output *to, gnti_json **report);
+/* predict_rows.c: the rows that are asked for. ERR_ARG when there is no such row, or values have other columns. */
+gnt_status gnti_predict_copy(const gnti_predict_table *t, const gntx_rows *out);
 
 /* Each appears complete or not at all. */
 gnt_status gnti_predict_write_csv(const gnti_predict_table *t, const char *path);

@@ -225,7 +225,7 @@ GNT_API int64_t gntx_trainer_epochs_done(const gnt_trainer *tr); /* that a resum
 GNT_API gnt_status gntx_eval(gnt_context *ctx, const char *run, const char *data_path, const char *devices,
                              gntx_json **out);
 
-/* Predictions for every node of a graph, in the user's ids and order, as csv, npy or h5 by suffix. report may be NULL. */
+/* Predictions for every node of a graph, in the user's ids and order, as csv, npy or h5 by suffix (in memory: experimental_predict.h). */
 typedef struct gntx_predict_options {
     int32_t what;  /* classes|probabilities|embeddings */
     int64_t seed;  /* which member of a run with several seeds, or of an ensemble; -1: all of them */

@@ -4,6 +4,7 @@
 #include "tests/support/train_case.h"
 
 #include <gnntrain/experimental_ensemble.h>
+#include <gnntrain/experimental_predict.h>
 
 #include <math.h>
 
@@ -36,6 +37,8 @@ static void calls_that_can_fail_say_so(void **state)
         gntx_partition(NULL, NULL, NULL, NULL),
         gntx_eval(NULL, NULL, NULL, NULL, NULL),
         gntx_predict(NULL, NULL, NULL, NULL, NULL),
+        gntx_predict_rows(NULL, NULL, NULL, NULL, NULL),
+        gntx_trainer_predict(NULL, 0, false, NULL),
         gntx_ensemble_plan(NULL, NULL, NULL, NULL, NULL),
         gntx_ensemble_train(NULL, NULL, NULL, NULL, NULL, NULL, NULL),
         gntx_ensemble_train(NULL, "spec.yaml", "g.h5", NULL, NULL, NULL, &j),

@@ -5,7 +5,7 @@
  */
 #include "tests/support/gnt_test.h"
 
-#include <gnntrain/experimental.h>
+#include <gnntrain/experimental_predict.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -161,13 +161,18 @@ static int likeliest(const float *p)
 static void test_the_answer_is_that_of_the_members_combined(void **state)
 {
     static float own[MEMBERS][NODES * CLASSES], all[NODES * CLASSES], mean[NODES * CLASSES];
-    static float entropy[NODES], unlike[NODES];
+    static float entropy[NODES], unlike[NODES], asked[2 * CLASSES];
+    const int64_t rows[] = { NODES - 1, 3 };
+    const gntx_predict_options options = { .what = 1, .seed = -1 };
     char path[GNT_TEST_PATH_BYTES];
 
     (void)state;
     ask(w.run, NULL, all, NULL);
     read_extra("/entropy", entropy);
     read_extra("/disagreement", unlike);
+    gnt_assert_ok(gntx_predict_rows(w.ctx, w.run, &options, &(gntx_rows){ rows, 2, CLASSES, asked }, NULL));
+    assert_memory_equal(asked, all + rows[0] * CLASSES, CLASSES * sizeof *all);
+    assert_memory_equal(asked + CLASSES, all + rows[1] * CLASSES, CLASSES * sizeof *all);
     for (int m = 0; m < MEMBERS; m++)
         ask(member_path(m, path), NULL, own[m], NULL);
     for (int i = 0; i < NODES * CLASSES; i++)

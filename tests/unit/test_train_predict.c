@@ -5,7 +5,7 @@
  */
 #include "tests/support/train_case.h"
 
-#include <gnntrain/experimental.h>
+#include <gnntrain/experimental_predict.h>
 
 #include "base/file.h"
 #include "datasets/h5_value.h"
@@ -21,12 +21,12 @@ typedef struct fixture {
     train_case c;
     char run[GNT_TEST_PATH_BYTES], data[GNT_TEST_PATH_BYTES];
     double test_metric;
+    gnt_trainer *tr;
 } fixture;
 
 /* A trained run in a folder of its own on a dataset file; ids as text when asked for. */
-static void train_run(fixture *f, const char *name, int64_t seeds, gnt_label_kind kind, bool text_ids)
+static void train_and_keep(fixture *f, const char *name, int64_t seeds, gnt_label_kind kind, bool text_ids)
 {
-    gnt_trainer *tr = NULL;
     char file[64];
 
     train_case_arrays(&f->c, kind, 1);
@@ -51,13 +51,18 @@ static void train_run(fixture *f, const char *name, int64_t seeds, gnt_label_kin
     f->c.config.run = f->run;
     f->c.config.seeds = seeds;
     f->c.config.epochs = 20;
-    tr = train_case_trainer(&f->c);
-    train_case_run(tr, 100, 0, NULL);
-    gnt_assert_ok(gnt_trainer_finish(tr));
+    f->tr = train_case_trainer(&f->c);
+    train_case_run(f->tr, 100, 0, NULL);
+    gnt_assert_ok(gnt_trainer_finish(f->tr));
     f->test_metric = 0.0;
     for (int32_t m = 0; m < seeds; m++)
-        f->test_metric += gnt_trainer_test_metric(tr, m) / (double)seeds;
-    gnt_trainer_free(&tr);
+        f->test_metric += gnt_trainer_test_metric(f->tr, m) / (double)seeds;
+}
+
+static void train_run(fixture *f, const char *name, int64_t seeds, gnt_label_kind kind, bool text_ids)
+{
+    train_and_keep(f, name, seeds, kind, text_ids);
+    gnt_trainer_free(&f->tr);
 }
 
 static double number_at(const gntx_json *o, const char *a, const char *b, const char *c)
@@ -315,6 +320,61 @@ static void test_refusals_leave_no_file(void **state)
     train_case_free(&f.c);
 }
 
+/* Rows in memory are those of the file; the trainer's are those of its run; what does not fit is named and writes nothing. */
+static void test_rows_in_memory(void **state)
+{
+    enum { ROWS = 4, CELLS = TRAIN_CASE_NODES * TRAIN_CASE_CLASSES };
+    const int64_t rows[ROWS] = { 89, 0, 7, 7 }, beyond = TRAIN_CASE_NODES;
+    fixture f;
+    char path[GNT_TEST_PATH_BYTES], id[64];
+    double file[TRAIN_CASE_CLASSES][TRAIN_CASE_NODES];
+    float got[ROWS * TRAIN_CASE_CLASSES], all[CELLS], of_trainer[CELLS], logits[CELLS],
+        best[TRAIN_CASE_NODES];
+    gntx_predict_options options = { .what = 1, .seed = 1 };
+    gntx_rows out = { rows, ROWS, TRAIN_CASE_CLASSES, got };
+    gntx_json *report = NULL;
+
+    (void)state;
+    train_and_keep(&f, "memory", 2, GNT_LABELS_CLASS, false);
+    gnt_assert_ok(predict_to(&f, "memory.csv", 1, 1, path));
+    for (int c = 0; c < TRAIN_CASE_CLASSES; c++)
+        read_column(path, c + 1, file[c], id);
+    gnt_assert_ok(gntx_predict_rows(f.c.ctx, f.run, &options, &out, &report));
+    assert_true(number_at(report, "rows", NULL, NULL) == ROWS);
+    gntx_json_free(&report);
+    for (int i = 0; i < ROWS; i++)
+        for (int c = 0; c < TRAIN_CASE_CLASSES; c++)
+            assert_true(got[i * TRAIN_CASE_CLASSES + c] == (float)file[c][rows[i]]);
+    out = (gntx_rows){ NULL, TRAIN_CASE_NODES, TRAIN_CASE_CLASSES, all };
+    gnt_assert_ok(gntx_predict_rows(f.c.ctx, f.run, &options, &out, NULL));
+    out.values = of_trainer;
+    gnt_assert_ok(gntx_trainer_predict(f.tr, 1, true, &out));
+    gnt_assert_close(of_trainer, all, CELLS, 0.0, 1e-6);
+    out.values = logits;
+    gnt_assert_ok(gntx_trainer_predict(f.tr, 1, false, &out));
+    options.what = 0;
+    gnt_assert_ok(
+        gntx_predict_rows(f.c.ctx, f.run, &options, &(gntx_rows){ NULL, TRAIN_CASE_NODES, 1, best }, NULL));
+    for (int64_t i = 0; i < TRAIN_CASE_NODES; i++)
+        for (int c = 0; c < TRAIN_CASE_CLASSES; c++)
+            assert_true(logits[i * TRAIN_CASE_CLASSES + (int)best[i]] >= logits[i * TRAIN_CASE_CLASSES + c]);
+    memcpy(all, logits, sizeof all);
+    out.num_columns = 4;
+    gnt_assert_status(gntx_trainer_predict(f.tr, 1, false, &out), GNT_ERR_ARG);
+    gnt_assert_error_has("4 columns", "has 3");
+    out = (gntx_rows){ &beyond, 1, TRAIN_CASE_CLASSES, logits };
+    gnt_assert_status(gntx_trainer_predict(f.tr, 0, false, &out), GNT_ERR_ARG);
+    gnt_assert_error_has("row 90 is outside of 0 to 89");
+    out.row = NULL;
+    out.num_rows = 91;
+    gnt_assert_status(gntx_trainer_predict(f.tr, 0, false, &out), GNT_ERR_ARG);
+    gnt_assert_error_has("91 rows asked for, there are 90");
+    gnt_assert_status(gntx_trainer_predict(f.tr, 2, false, &out), GNT_ERR_ARG);
+    assert_memory_equal(all, logits, sizeof all);
+    gnt_trainer_free(&f.tr);
+    train_case_free(&f.c);
+}
+
 static void test_failing_allocations(void **state)
 {
     fixture f;
@@ -344,6 +404,7 @@ int main(void)
         cmocka_unit_test(test_several_seeds_are_averaged),
         cmocka_unit_test(test_another_graph),
         cmocka_unit_test(test_refusals_leave_no_file),
+        cmocka_unit_test(test_rows_in_memory),
         cmocka_unit_test(test_failing_allocations),
     };
 
