@@ -49,6 +49,8 @@ for program in "$work/by-cmake/train_gin" "$work/train_gin"; do
     "$program" "$work/karate.h5" >"$work/out"
     grep -q '^epoch' "$work/out" || { echo "no epoch printed by $program" >&2; exit 1; }
 done
+"$work/by-cmake/ensemble" "$work/karate.h5" "$work/spec.yaml" "$work/ensemble-run" >"$work/out"
+grep -q '^row 2:' "$work/out" || { echo "no prediction printed by the example of an ensemble" >&2; exit 1; }
 for plugin in "$work/libgin.so" "$work/by-cmake/libgin.so"; do
     "$gnntrain" train "$work/karate.h5" --plugin "$plugin" --model 'gin:8:eps=0.1, gin:8, linear' --epochs 5 --seed 1 \
         --quiet \
