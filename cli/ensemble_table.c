@@ -105,7 +105,8 @@ static void print_diversity(const gntx_json *report)
 
 static void print_training(const gntx_json *report)
 {
-    const gntx_json *m = gntx_json_find(gntx_json_find(report, "run"), "manager");
+    const gntx_json *run = gntx_json_find(report, "run"), *m = gntx_json_find(run, "manager");
+    const int64_t processes = gntx_json_length(gntx_json_find(run, "processes"));
     char makespan[CLI_FORMAT_BYTES], bound[CLI_FORMAT_BYTES];
 
     if (m == NULL || !(number_of(m, "makespan_seconds") > 0.0))
@@ -116,6 +117,9 @@ static void print_training(const gntx_json *report)
            number_of(m, "lower_bound_seconds") > number_of(m, "makespan_seconds") ? " by predicted rates"
                                                                                   : "",
            100.0 * number_of(m, "utilisation"));
+    if (processes > 1)
+        printf("             by %lld processes one after the other, the time between them not counted\n",
+               (long long)processes);
 }
 
 /* Members that are missing are never passed over; a few with why. */

@@ -7,7 +7,8 @@
  *   live_groups.c   members become groups, groups tasks   live_threads.c  driver on wall time: a thread a group
  *   live_finish.c   combined, summary, report             live_virtual.c  driver on a virtual clock: one thread, in order of time
  *   live_request.c  resize requests                       live_orders.c   what the manager wants; who is where
- *   live_member.c   summary.json of a member
+ *   live_member.c   summary.json of a member              live_spans.c    bars, into the journal
+ *   live_past.c     bars of all processes, out of it
  *
  * A member is pending until its files are complete and the journal says that it ended, or until it has failed for good. A task is a group
  * of members in one trainer; tasks that fail or whose members stand at different epochs dissolve, and their members form new ones.
@@ -108,9 +109,10 @@ struct gnti_live {
         *crew; /* the context's; all, for this run; those of the group under way. NULL: this process alone */
     int32_t *tries;      /* (members) of those that failed alone */
     int32_t num_working; /* processes that a resize has left at work: the first ones */
-    gnti_span *spans;    /* (num_spans) bars of the report, in the place of the manager's */
-    int64_t num_spans, spans_capacity;
     gnti_manager_facts facts;
+
+    bool is_process_noted; /* in the journal */
+    int64_t num_noted;     /* of the manager's closed spans */
 
     int64_t epochs_before; /* of all members when this process began, -1: not counted yet */
 };

@@ -3,6 +3,7 @@
  * see ranks of that crew alone. The first of a crew writes members' files; a crew of one process keeps failures of a group to itself,
  * in a larger one a failure that is not a member's ends the run as a lost rank does.
  */
+#include "ensemble/live_past.h"
 #include "ensemble/live_processes.h"
 
 #include "base/alloc.h"
@@ -312,14 +313,11 @@ gnt_status gnti_live_note_span(gnti_live *run, const gnti_live_round *r, int32_t
             t->devices[t->num_devices++] = p;
     t->num_members = t->num_at_start; /* those that ended have left it */
     memcpy(t->members, t->members_at_start, (size_t)t->num_at_start * sizeof *t->members);
-    GNT_TRY(gnti_live_note_place(t));
+    GNT_TRY(gnti_live_note_place(t, r->begin[group]));
     for (int32_t i = 0; i < t->num_devices; i++) {
-        GNT_TRY(gnti_grow_array(&run->spans, &run->spans_capacity, run->num_spans + 1));
-        run->spans[run->num_spans++] = (gnti_span){ .task = t->id,
-                                                    .device = t->devices[i],
-                                                    .begin = r->begin[group],
-                                                    .end = r->end[group],
-                                                    .share = 1.0 };
+        const gnti_span span = { t->id, t->devices[i], r->begin[group], r->end[group], 1.0 };
+
+        GNT_TRY(gnti_live_note_span_line(run, &span));
         f->busy_speed_seconds += r->end[group] - r->begin[group];
     }
     f->mean_completion =

@@ -69,6 +69,7 @@ gnt_status gnti_live_note_end(gnti_live *run, int32_t m, int64_t task)
     GNT_TRY(gnti_json_set_int(o, "task", task));
     GNT_TRY(gnti_json_set_int(o, "epochs", run->members[m].epochs_trained));
     GNT_TRY(gnti_json_set_number(o, "seconds", run->members[m].seconds));
+    GNT_TRY(gnti_json_set_number(o, "at", gnti_live_now(run)));
     GNT_TRY(gnti_journal_add(run->journal, "ended", o, true));
 done:
     gnti_json_free(&o);

@@ -9,6 +9,7 @@
  *   a device                                                    its groups are tried again elsewhere; the device is gone
  * Whoever is not named here is not touched. Failures to write files are the run's own and end it.
  */
+#include "ensemble/live_past.h"
 #include "ensemble/live_task.h"
 
 #include "base/alloc.h"
@@ -21,8 +22,13 @@ enum { PLACE_BYTES = 200 };
 
 gnt_status gnti_live_event(gnti_live *run, gnti_event e)
 {
+    gnt_status st = GNT_OK;
+
     e.time = gnti_live_now(run);
-    return gnti_manager_event(run->manager, &e);
+    GNT_TRY(gnti_manager_event(run->manager, &e));
+    GNT_TRY(gnti_live_note_closed(run));
+done:
+    return st;
 }
 
 /* ---- journal and log ---------------------------------------------------------------------------------------------------- */
@@ -192,6 +198,7 @@ gnt_status gnti_live_lose_device(gnti_live *run, int32_t d, const char *text)
     GNT_TRY(gnti_json_set_text(o, "name", run->devices[d].name));
     GNT_TRY(gnti_json_set_text(o, "message", text));
     GNT_TRY(gnti_journal_add(run->journal, "device-lost", o, true));
+    GNT_TRY(gnti_live_note_pool(run));
     GNT_TRY(gnti_live_note(run, "device %d (%s) was lost at %.3g s: %s", (int)d, run->devices[d].name,
                            gnti_live_now(run), text));
     for (int64_t i = 0; i < run->num_tasks; i++) {

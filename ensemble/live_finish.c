@@ -2,6 +2,7 @@
 /* From members to one predictor: what they predict is combined, and ensemble.h5, the report and summary.json say how. Labels of test
  * nodes are read here for the first time, by scores alone.
  */
+#include "ensemble/live_past.h"
 #include "ensemble/live_task.h"
 
 #include "base/alloc.h"
@@ -162,57 +163,29 @@ done:
     return st;
 }
 
-static gnt_status add_run(gnti_live *run, gnti_json *report, const gnti_manager_facts *facts)
+static gnt_status add_run(gnti_live *run, gnti_json *report, gnti_live_past *past,
+                          const gnti_manager_facts *facts)
 {
     gnt_status st = GNT_OK;
     gnti_report_member *members = NULL;
-    gnti_report_task *tasks = NULL;
-    const char **devices = NULL, **notes = NULL;
-    double *speeds = NULL, slowest = INFINITY;
+    const char **notes = NULL;
     char *text = NULL, *data = NULL, policy[32], method[32];
-    const gnti_span *spans = NULL;
     gnti_report_run r = { .title = run->config->run, .manager = facts };
 
     GNT_TRY(gnti_path_absolute(run->data->path, &data));
     r.data = data;
     GNT_TRY(report_members(run, &members));
-    GNT_TRY(gnti_calloc_array(&tasks, run->num_tasks + 1));
-    GNT_TRY(gnti_calloc_array(&devices, run->num_devices + 1));
-    GNT_TRY(gnti_calloc_array(&speeds, run->num_devices + 1));
-    for (int64_t i = 0; i < run->num_tasks; i++)
-        tasks[i] = (gnti_report_task){ run->tasks[i]->id, run->tasks[i]->members_at_start,
-                                       run->tasks[i]->num_at_start };
-    for (int32_t d = 0; d < run->num_devices; d++)
-        slowest = fmin(slowest, run->devices[d].speed);
-    for (int32_t d = 0; d < run->num_devices; d++) {
-        devices[d] = run->devices[d].name;
-        speeds[d] = run->devices[d].speed / slowest;
-    }
     GNT_TRY(split_notes(run, &text, &notes, &r.num_notes));
+    GNT_TRY(gnti_live_past_lend(past, &r));
     r.clock = run->is_virtual ? "virtual clock" : "wall clock";
     r.policy = gnti_spec_word(run->spec, "policy", policy);
     r.method = gnti_spec_word(run->spec, "method", method);
     r.members = members;
     r.num_members = run->spec->num_members;
-    r.devices = devices;
-    r.device_speeds = speeds;
-    r.num_devices = run->num_devices;
-    r.tasks = tasks;
-    r.num_tasks = (int32_t)run->num_tasks;
-    if (run->manager != NULL) {
-        r.num_spans = gnti_manager_spans(run->manager, &spans);
-    } else {
-        r.num_spans = run->num_spans;
-        spans = run->spans;
-    }
-    r.spans = spans;
     r.notes = notes;
     GNT_TRY(gnti_report_add_run(report, &r));
 done:
     gnti_free(members);
-    gnti_free(tasks);
-    gnti_free(devices);
-    gnti_free(speeds);
     gnti_free(notes);
     gnti_free(text);
     gnti_free(data);
@@ -239,7 +212,8 @@ done:
     return st;
 }
 
-static gnt_status add_schedule(const gnti_live *run, const gnti_manager_facts *facts, gnti_json *o)
+static gnt_status add_schedule(const gnti_live *run, const gnti_manager_facts *facts, int64_t num_processes,
+                               gnti_json *o)
 {
     gnt_status st = GNT_OK;
     gnti_json *s = NULL;
@@ -257,6 +231,7 @@ static gnt_status add_schedule(const gnti_live *run, const gnti_manager_facts *f
     GNT_TRY(gnti_json_set_int(s, "retries", facts->num_retries));
     GNT_TRY(gnti_json_set_int(s, "lost", facts->num_lost));
     GNT_TRY(gnti_json_set_int(s, "groups", run->num_tasks));
+    GNT_TRY(gnti_json_set_int(s, "processes", num_processes));
 done:
     return st;
 }
@@ -292,7 +267,8 @@ static gnt_status make_summary(const gnti_live *run, const gnti_json *report, co
         if (gnti_json_find(report, keys[i]) != NULL)
             GNT_TRY(gnti_json_set_copy(o, keys[i], gnti_json_find(report, keys[i])));
     GNT_TRY(add_failed(run, o));
-    GNT_TRY(add_schedule(run, facts, o));
+    GNT_TRY(add_schedule(run, facts,
+                         gnti_json_length(gnti_json_find(gnti_json_find(report, "run"), "processes")), o));
     GNT_TRY(add_energy(run, facts, o));
     GNT_TRY(gnti_json_set_number(o, "seconds", gnti_clock_seconds() - run->started));
     *out = o;
@@ -353,17 +329,20 @@ static gnt_status write_all(gnti_live *run, const votes *v, const gnti_combine_c
 {
     gnt_status st = GNT_OK;
     gnti_manager_facts facts = run->facts;
+    gnti_live_past *past = NULL;
     gnti_json *report = NULL, *summary = NULL;
     char *path = NULL;
     bool kept = false;
 
     if (run->manager != NULL)
         GNT_TRY(gnti_manager_get_facts(run->manager, &facts));
+    GNT_TRY(gnti_live_past_read(run, &past));
+    gnti_live_past_count(run, past, &facts);
     GNT_TRY(gnti_json_create_object(&report));
     GNT_TRY(gnti_combine_facts(v->vote, v->num, run->data, config, c, report));
     GNT_TRY(keep_run(run, report, &kept));
     if (!kept)
-        GNT_TRY(add_run(run, report, &facts));
+        GNT_TRY(add_run(run, report, past, &facts));
     GNT_TRY(write_ensemble_file(run, v, c, config->split));
     GNT_TRY(gnti_report_write(run->config->run, report));
     GNT_TRY(make_summary(run, report, &facts, &summary));
@@ -374,6 +353,7 @@ static gnt_status write_all(gnti_live *run, const votes *v, const gnti_combine_c
     *out = summary;
     summary = NULL;
 done:
+    gnti_live_past_free(&past);
     gnti_json_free(&report);
     gnti_json_free(&summary);
     gnti_free(path);

@@ -319,7 +319,6 @@ void gnti_live_close(gnti_live *run)
     gnti_energy_free(&run->energy);
     gnti_free(run->tries);
     gnti_comm_free(&run->world);
-    gnti_free(run->spans);
     gnti_run_free(&run->folder);
     gnti_text_free(&run->notes);
     if (run->has_lock) {

@@ -36,21 +36,24 @@ done:
     return st;
 }
 
-gnt_status gnti_live_note_place(const gnti_live_task *t)
+gnt_status gnti_live_note_place(const gnti_live_task *t, double at)
 {
     gnt_status st = GNT_OK;
     gnti_live *run = t->run;
-    gnti_json *o = NULL, *names = NULL, *devices = NULL;
+    gnti_json *o = NULL, *names = NULL, *devices = NULL, *shares = NULL;
 
     GNT_TRY(gnti_json_create_object(&o));
     GNT_TRY(gnti_json_set_int(o, "task", t->id));
     GNT_TRY(gnti_json_set_int(o, "epoch", t->epoch));
-    GNT_TRY(gnti_json_set_number(o, "at", gnti_live_now(run)));
+    GNT_TRY(gnti_json_set_number(o, "at", at));
     if (!run->is_virtual)
         GNT_TRY(gnti_json_set_number(o, "pause_seconds", t->pause));
     GNT_TRY(gnti_json_set_array(o, "devices", &devices));
     for (int32_t i = 0; i < t->num_devices; i++)
         GNT_TRY(gnti_json_append_int(devices, t->devices[i]));
+    GNT_TRY(gnti_json_set_array(o, "shares", &shares));
+    for (int32_t i = 0; i < t->num_devices; i++) /* over processes without an order: whole ones */
+        GNT_TRY(gnti_json_append_number(shares, i < t->order.num_devices ? t->order.shares[i] : 1.0));
     GNT_TRY(gnti_json_set_array(o, "members", &names));
     for (int32_t i = 0; i < t->num_members; i++)
         GNT_TRY(gnti_json_append_text(names, run->spec->members[t->members[i]].name));
@@ -94,7 +97,7 @@ gnt_status gnti_live_task_sit(gnti_live_task *t)
     t->epochs_here = 0;
     gnti_live_task_seen(t);
     o->pending = false;
-    GNT_TRY(gnti_live_note_place(t));
+    GNT_TRY(gnti_live_note_place(t, gnti_live_now(run)));
 done:
     return st;
 }

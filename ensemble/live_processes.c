@@ -8,6 +8,7 @@
  * The next round has what waited for members, what failed and what was left, from checkpoints. A lost process ends all of them; the same
  * command resumes with as many as there are then. What every process decides it decides from the same shared numbers.
  */
+#include "ensemble/live_past.h"
 #include "ensemble/live_processes.h"
 
 #include "base/alloc.h"
@@ -188,6 +189,8 @@ gnt_status gnti_live_drive_processes(gnti_live *run)
     GNT_TRY(gnti_live_devices_are_processes(run));
     GNT_TRY(gnti_calloc_array(&run->tries, run->spec->num_members + 1));
     run->num_working = run->world->size;
+    if (!gnti_live_all_done(run))
+        GNT_TRY(gnti_live_note_process(run));
     st = is_root(run) ? gnti_live_clear_marks(run) : GNT_OK;
     GNT_TRY(share_status(run, st, "clear the run folder"));
     while (!gnti_live_all_done(run) && !stop)

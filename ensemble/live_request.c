@@ -8,6 +8,7 @@
  * Other keys, and devices beside lose, are refused. The run takes requests between epochs, in the order of their names; whoever asked
  * removes both. What an ended run left unanswered is removed by the next one, unless it names a time.
  */
+#include "ensemble/live_past.h"
 #include "ensemble/live_task.h"
 
 #include "base/alloc.h"
@@ -158,6 +159,7 @@ static gnt_status resize(gnti_live *run, const char *devices, gnti_json *answer)
     GNT_TRY(gnti_json_set_int(answer, "added", added));
     GNT_TRY(gnti_json_set_int(answer, "removed", removed));
     GNT_TRY(gnti_journal_add(run->journal, "resized", answer, true));
+    GNT_TRY(gnti_live_note_pool(run));
     GNT_TRY(gnti_live_note(run, "at %.3g s: devices '%s', %d added, %d leave", gnti_live_now(run), devices,
                            (int)added, (int)removed));
 done:

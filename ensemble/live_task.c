@@ -256,6 +256,7 @@ gnt_status gnti_live_task_save(gnti_live_task *t)
             run->members[t->members[i]].epoch = t->epoch;
             GNT_TRY(gnti_json_append_text(names, run->spec->members[t->members[i]].name));
         }
+    GNT_TRY(gnti_json_set_number(o, "at", gnti_live_now(run)));
     GNT_TRY(gnti_journal_add(run->journal, "saved", o, false));
 done:
     gnti_json_free(&o);

@@ -130,8 +130,8 @@ gnt_status gnti_live_event(gnti_live *run, gnti_event e); /* with the time of no
 gnt_status gnti_live_take_action(gnti_live *run, const gnti_action *a);
 /* The order has been carried out: the task is on its devices, or on none. */
 gnt_status gnti_live_task_sit(gnti_live_task *t);
-gnt_status gnti_live_note_place(const gnti_live_task *t); /* in the journal */
-void gnti_live_task_stand(gnti_live_task *t);             /* off all devices */
+gnt_status gnti_live_note_place(const gnti_live_task *t, double at); /* in the journal */
+void gnti_live_task_stand(gnti_live_task *t);                        /* off all devices */
 void gnti_live_task_seen(gnti_live_task *t); /* by its owner: what others see of it from now on */
 gnt_status gnti_live_show(gnti_live *run, bool last);
 

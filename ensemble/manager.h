@@ -111,6 +111,8 @@ typedef struct gnti_span {
     double begin, end, share;
 } gnti_span;
 int64_t gnti_manager_spans(gnti_manager *m, const gnti_span **out);
+/* Those that have ended, in the order in which they did; there are never fewer. */
+int64_t gnti_manager_closed_spans(const gnti_manager *m, const gnti_span **out);
 /* ERR_INTERNAL names an invariant that does not hold: nothing over-booked, bytes within capacity, work conserved, generations rise. */
 gnt_status gnti_manager_check(const gnti_manager *m);
 

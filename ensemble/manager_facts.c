@@ -31,6 +31,12 @@ int64_t gnti_manager_spans(gnti_manager *m, const gnti_span **out)
     return n;
 }
 
+int64_t gnti_manager_closed_spans(const gnti_manager *m, const gnti_span **out)
+{
+    *out = m->spans;
+    return m->num_spans;
+}
+
 static double end_of(const gnti_manager *m)
 {
     return m->num_live == 0 && m->facts.num_tasks > 0 ? m->last_end : m->now;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum {
+    MAX_GAPS = 1000,
     MAX_BINS = 200,
     MAX_SIDE = 128,
     MAX_BARS = 100000,
@@ -195,6 +196,9 @@ typedef struct gantt {
     char (*hints)[LABEL_BYTES];  /* (bars) */
     char (*rows)[LABEL_BYTES];   /* (devices) */
     const char **row_names;
+    gnti_gantt_gap *gaps;
+    char (*gap_hints)[LABEL_BYTES]; /* (gaps) */
+    int64_t num_gaps;
     double start;
 } gantt;
 
@@ -271,6 +275,28 @@ static void add_span(gantt *g, const gnti_json *span)
              share < 0.999 ? ", sharing the device" : "");
 }
 
+/* Before each process but the first. */
+static gnt_status fill_gaps(gantt *g)
+{
+    gnt_status st = GNT_OK;
+    const gnti_json *processes = gnti_json_find(g->run, "processes");
+    const int64_t num = gnti_json_length(processes);
+    char number[GNTI_REPORT_NUMBER_BYTES];
+
+    GNT_TRY(gnti_calloc_array(&g->gaps, num + 1));
+    GNT_TRY(gnti_calloc_array(&g->gap_hints, num + 1));
+    for (int64_t i = 1; i < num && i < MAX_GAPS; i++) {
+        const gnti_json *p = gnti_json_at(processes, i);
+        char *hint = g->gap_hints[g->num_gaps];
+
+        gnti_report_format("%.4g", gnti_report_number(p, "pause_seconds"), number);
+        snprintf(hint, LABEL_BYTES, "between two processes, not counted: %s s", number);
+        g->gaps[g->num_gaps++] = (gnti_gantt_gap){ gnti_report_number(p, "begin") - g->start, hint };
+    }
+done:
+    return st;
+}
+
 static gnt_status fill_gantt(gantt *g)
 {
     gnt_status st = GNT_OK;
@@ -302,6 +328,7 @@ static gnt_status fill_gantt(gantt *g)
         g->start = fmin(g->start, item(gnti_json_at(g->spans, i), 2)); /* fmin passes NaN over */
     for (int64_t i = 0; i < num_spans; i++)
         add_span(g, gnti_json_at(g->spans, i));
+    GNT_TRY(fill_gaps(g));
 done:
     return st;
 }
@@ -314,6 +341,8 @@ static void free_gantt(gantt *g)
     gnti_free(g->ids);
     gnti_free(g->rows);
     gnti_free(g->row_names);
+    gnti_free(g->gaps);
+    gnti_free(g->gap_hints);
 }
 
 gnt_status gnti_report_draw_devices(const gnti_json *report, gnti_svg *out, bool *found)
@@ -339,12 +368,18 @@ gnt_status gnti_report_draw_devices(const gnti_json *report, gnti_svg *out, bool
     snprintf(mark, sizeof mark, "lower bound %.4g s", bound);
     snprintf(x_label, sizeof x_label, "seconds, %.40s", gnti_report_text(run, "clock"));
     const gnti_gantt_chart chart = { .title = "Members on devices",
-                                     .subtitle = "a bar is a group of members that trains as one program",
+                                     .subtitle =
+                                         g.num_gaps > 0
+                                             ? "a bar is a group of members that trains as one program; at a "
+                                               "grey line another process goes on"
+                                             : "a bar is a group of members that trains as one program",
                                      .x_label = x_label,
                                      .rows = g.row_names,
                                      .num_rows = (int32_t)gnti_json_length(g.devices),
                                      .bars = g.bars,
                                      .num_bars = g.num_bars,
+                                     .gaps = g.gaps,
+                                     .num_gaps = g.num_gaps,
                                      .mark = bound > 0.0 ? bound : (double)NAN,
                                      .mark_label = bound > 0.0 ? mark : NULL };
 

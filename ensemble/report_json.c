@@ -58,6 +58,7 @@ static gnt_status put_tasks(const gnti_report_run *run, gnti_json *o)
 
         GNT_TRY(gnti_json_append_object(list, &t));
         GNT_TRY(gnti_json_set_int(t, "id", from->id));
+        GNT_TRY(gnti_json_set_int(t, "epochs", from->epochs));
         GNT_TRY(gnti_json_set_array(t, "members", &names));
         for (int32_t k = 0; k < from->num_members; k++) {
             GNT_CHECK(from->members[k] >= 0 && from->members[k] < run->num_members, GNT_ERR_ARG,
@@ -86,6 +87,23 @@ static gnt_status put_spans(const gnti_report_run *run, gnti_json *o)
         GNT_TRY(gnti_json_append_number(s, from->begin));
         GNT_TRY(gnti_json_append_number(s, from->end));
         GNT_TRY(gnti_json_append_number(s, from->share));
+    }
+done:
+    return st;
+}
+
+static gnt_status put_processes(const gnti_report_run *run, gnti_json *o)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *list = NULL, *p = NULL;
+
+    GNT_TRY(gnti_json_set_array(o, "processes", &list));
+    for (int64_t i = 0; i < run->num_processes; i++) {
+        GNT_TRY(gnti_json_append_object(list, &p));
+        GNT_TRY(gnti_json_set_number(p, "started", run->processes[i].started));
+        GNT_TRY(gnti_json_set_number(p, "begin", run->processes[i].begin));
+        GNT_TRY(gnti_json_set_number(p, "end", run->processes[i].end));
+        GNT_TRY(gnti_json_set_number(p, "pause_seconds", run->processes[i].pause));
     }
 done:
     return st;
@@ -127,6 +145,7 @@ gnt_status gnti_report_add_run(gnti_json *report, const gnti_report_run *run)
     GNT_TRY(put_devices(run, o));
     GNT_TRY(put_tasks(run, o));
     GNT_TRY(put_spans(run, o));
+    GNT_TRY(put_processes(run, o));
     if (run->manager != NULL) {
         GNT_TRY(gnti_json_set_object(o, "manager", &part));
         GNT_TRY(put_manager(run->manager, part));

@@ -250,6 +250,26 @@ static void write_manager(gnti_page *page, const gnti_json *m)
     gnti_page_paragraph(page, text);
 }
 
+/* Of a run that went on after an earlier process. */
+static void write_processes(gnti_page *page, const gnti_json *list)
+{
+    const int64_t num = gnti_json_length(list);
+    double pause = 0.0;
+    char text[600], number[GNTI_REPORT_NUMBER_BYTES];
+
+    for (int64_t i = 1; i < num; i++)
+        pause += gnti_report_number(gnti_json_at(list, i), "pause_seconds");
+    snprintf(
+        text, sizeof text,
+        "%lld processes trained, one after the other. The time between them, %s s, is left out at the grey "
+        "lines: it counts neither as training nor as time of devices. A bar that was open when its process "
+        "died ends where the journal last tells of that. Moves, waits, tries, losses and joules are those "
+        "of the last process, and the bound takes what earlier ones did as given.",
+        (long long)num, gnti_report_format("%.4g", pause, number));
+    if (num > 1)
+        gnti_page_paragraph(page, text);
+}
+
 static gnt_status write_training(gnti_page *page, const gnti_json *report)
 {
     gnt_status st = GNT_OK;
@@ -259,6 +279,7 @@ static gnt_status write_training(gnti_page *page, const gnti_json *report)
         goto done;
     gnti_page_heading(page, "Devices");
     write_manager(page, gnti_json_find(run, "manager"));
+    write_processes(page, gnti_json_find(run, "processes"));
     GNT_TRY(write_chart(page, report, gnti_report_draw_devices));
     GNT_TRY(gnti_report_table_devices(page, report));
 done:

@@ -27,7 +27,15 @@ typedef struct gnti_report_task {
     int64_t id;
     const int32_t *members;
     int32_t num_members;
+    int64_t epochs; /* that its members have kept, all together */
 } gnti_report_task;
+
+/* One that trained the run. They follow each other without a gap; pause tells what was between it and the one before. */
+typedef struct gnti_report_process {
+    double started;    /* seconds since 1970 */
+    double begin, end; /* on the axis of the spans, whose 0 is the first one's begin */
+    double pause;      /* seconds of wall time, NaN: unknown */
+} gnti_report_process;
 
 typedef struct gnti_report_run {
     const char *title;           /* name of the run */
@@ -43,6 +51,8 @@ typedef struct gnti_report_run {
     int32_t num_tasks;
     const gnti_span *spans;
     int64_t num_spans;
+    const gnti_report_process *processes;
+    int64_t num_processes;
     const gnti_manager_facts *manager; /* NULL: unknown */
     const char *const *notes;          /* sentences for the reader, "device 1 was lost at 12.3 s" */
     int32_t num_notes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run of an ensemble, from its spec to its summary: what was left to do is trained, then combined. */
+#include "ensemble/live_past.h"
 #include "ensemble/live_task.h"
 
 #include "base/file.h"
@@ -74,10 +75,25 @@ static gnt_status drive(gnti_live *run)
     st = gnti_live_devices_open(run);
     if (st == GNT_OK)
         st = gnti_live_arrive(run, NULL, 0);
+    if (st == GNT_OK && run->num_tasks > 0)
+        st = gnti_live_note_process(run);
     pthread_mutex_unlock(&run->lock);
     GNT_TRY(st);
     GNT_TRY(run->is_virtual ? gnti_live_drive_virtual(run) : gnti_live_drive_threads(run));
 done:
+    return st;
+}
+
+static gnt_status note_stop(gnti_live *run)
+{
+    gnt_status st = GNT_OK;
+    gnti_json *o = NULL;
+
+    GNT_TRY(gnti_json_create_object(&o));
+    GNT_TRY(gnti_json_set_number(o, "at", gnti_live_now(run)));
+    GNT_TRY(gnti_journal_add(run->journal, "stopped", o, true));
+done:
+    gnti_json_free(&o);
     return st;
 }
 
@@ -93,7 +109,7 @@ static gnt_status train(gnti_live *run)
     if (!gnti_live_all_done(run)) {
         if (run->profile != NULL)
             GNT_TRY(gnti_live_write_profile(run));
-        GNT_TRY(gnti_journal_add(run->journal, "stopped", NULL, true));
+        GNT_TRY(note_stop(run));
         GNT_TRY(gnti_run_log(run->folder, "stopped %s",
                              run->config->stop != NULL && atomic_load(run->config->stop) != 0
                                  ? "on request"

@@ -98,12 +98,20 @@ typedef struct gnti_gantt_bar {
     const char *hint;  /* shown by a browser on top of the bar; NULL: none */
 } gnti_gantt_bar;
 
+/* Time that is left out: a grey line across all rows. */
+typedef struct gnti_gantt_gap {
+    double at;
+    const char *hint; /* as of a bar */
+} gnti_gantt_gap;
+
 typedef struct gnti_gantt_chart {
     const char *title, *subtitle, *x_label;
     const char *const *rows; /* (num_rows) names */
     int32_t num_rows;
     const gnti_gantt_bar *bars;
     int64_t num_bars;
+    const gnti_gantt_gap *gaps;
+    int64_t num_gaps;
     double mark; /* a vertical line, NaN: none */
     const char *mark_label;
     int32_t width; /* 0: 1000; the height follows from the rows */

@@ -12,6 +12,8 @@
 
 enum { RIGHT = 24, BOTTOM = 44, MAX_BARS = 100000, MAX_ROWS = 4096, MAX_HEIGHT = 1400, NAME_LETTERS = 26 };
 
+static const double GAP_WIDTH = 3.0; /* pixels */
+
 typedef struct placed {
     const gnti_gantt_bar *bar;
     int64_t given;
@@ -161,6 +163,31 @@ static void draw_axis(gnti_text *t, const gnti_gantt_chart *c, const layout *l, 
                       c->x_label);
 }
 
+static void end_rect(gnti_text *t, const char *hint)
+{
+    if (hint != NULL) {
+        gnti_text_append(t, "<title>");
+        gnti_append_escaped(t, hint);
+        gnti_text_append(t, "</title>");
+    }
+    gnti_text_append(t, "</rect>\n");
+}
+
+static void draw_gaps(gnti_text *t, const gnti_gantt_chart *c, const layout *l, const gnti_axis *x)
+{
+    for (int64_t i = 0; i < c->num_gaps; i++) {
+        if (!gnti_axis_shows(x, c->gaps[i].at))
+            continue;
+        gnti_text_append(t, "<rect");
+        gnti_append_attribute(t, "x", gnti_axis_pixel(x, c->gaps[i].at) - 0.5 * GAP_WIDTH);
+        gnti_append_attribute(t, "y", l->top[0] - 2.0);
+        gnti_append_attribute(t, "width", GAP_WIDTH);
+        gnti_append_attribute(t, "height", l->top[c->num_rows] - l->top[0]);
+        gnti_text_printf(t, " fill=\"%s\">", GNTI_INK_SOFT);
+        end_rect(t, c->gaps[i].hint);
+    }
+}
+
 static void draw_bar(gnti_text *t, const layout *l, const gnti_axis *x, const placed *p)
 {
     const double from = gnti_axis_pixel(x, p->bar->begin), to = gnti_axis_pixel(x, p->bar->end);
@@ -177,12 +204,7 @@ static void draw_bar(gnti_text *t, const layout *l, const gnti_axis *x, const pl
     gnti_append_attribute(t, "height", l->lane_high - gap);
     gnti_text_printf(t, "%s fill=\"%s\">", gap > 0.0 && wide > 6.0 ? " rx=\"2\"" : "",
                      gnti_palette(p->bar->color));
-    if (p->bar->hint != NULL) {
-        gnti_text_append(t, "<title>");
-        gnti_append_escaped(t, p->bar->hint);
-        gnti_text_append(t, "</title>");
-    }
-    gnti_text_append(t, "</rect>\n");
+    end_rect(t, p->bar->hint);
     if (p->bar->label == NULL || l->lane_high < 14.0 || letters < 3)
         return;
     gnti_shorten(p->bar->label, letters, label);
@@ -234,6 +256,7 @@ gnt_status gnti_chart_gantt(const gnti_gantt_chart *c, gnti_svg *out)
     draw_axis(&t, c, &l, &x);
     for (int64_t i = 0; i < l.num; i++)
         draw_bar(&t, &l, &x, &l.bars[i]);
+    draw_gaps(&t, c, &l, &x);
     if (l.num > 0)
         draw_mark(&t, c, &l, &x);
     else
