@@ -313,6 +313,7 @@ gnt_status gnti_live_note_span(gnti_live *run, const gnti_live_round *r, int32_t
             t->devices[t->num_devices++] = p;
     t->num_members = t->num_at_start; /* those that ended have left it */
     memcpy(t->members, t->members_at_start, (size_t)t->num_at_start * sizeof *t->members);
+    t->epoch = t->first_epoch; /* the line tells of the begin */
     GNT_TRY(gnti_live_note_place(t, r->begin[group]));
     for (int32_t i = 0; i < t->num_devices; i++) {
         const gnti_span span = { t->id, t->devices[i], r->begin[group], r->end[group], 1.0 };

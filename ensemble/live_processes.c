@@ -120,14 +120,14 @@ static gnt_status share_outcomes(gnti_live *run, gnti_live_round *r)
     GNT_TRY(share_most(run, r->failure, num * text, GNT_U8));
     GNT_TRY(share_most(run, r->begin, groups, GNT_F64));
     GNT_TRY(share_most(run, r->end, groups, GNT_F64));
+    for (int32_t g = 0; g < groups; g++)
+        if (r->crew_of_group[g] > 0)
+            GNT_TRY(gnti_live_note_span(run, r, g));
     for (int32_t m = 0; m < num; m++) {
         run->members[m].in_task = false;
         if (r->group_of[m] >= 0 && r->crew_of_group[r->group_of[m]] > 0)
             GNT_TRY(gnti_live_settle(run, r, m));
     }
-    for (int32_t g = 0; g < groups; g++)
-        if (r->crew_of_group[g] > 0)
-            GNT_TRY(gnti_live_note_span(run, r, g));
 done:
     return st;
 }
