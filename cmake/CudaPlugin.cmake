@@ -54,6 +54,10 @@ elseif(GNT_TESTS AND CMAKE_CXX_COMPILER)
   if(NOT CMAKE_C_FLAGS_DEBUG MATCHES "coverage")
     target_compile_options(gnt_hostcuda PRIVATE -O2) # tests run on it: a fifth of their time
   endif()
+  if(GNT_SANITIZE MATCHES "address") # kernels run in fibres by the thousand, each of which would get a fake stack of megabytes
+    set(never $<IF:$<CXX_COMPILER_ID:GNU>,--param=asan-use-after-return=0,-fsanitize-address-use-after-return=never>)
+    target_compile_options(gnt_hostcuda PUBLIC $<$<COMPILE_LANGUAGE:CXX>:${never}>)
+  endif()
   target_link_libraries(gnt_hostcuda PUBLIC Threads::Threads m)
   # the same as a plug-in in a folder of its own, which GNNTRAIN_PLUGIN_DIR names
   add_library(gnntrain-hostcuda MODULE $<TARGET_OBJECTS:gnt_hostcuda> ${cuda_host_sources})
