@@ -75,7 +75,10 @@ static void devices_change_nothing(void **state)
             &(call){ .spec = SPEC, .run = live_case_folder(run, "devices"), .devices = devices[i] }, NULL));
         assert_same_members(reference(), run);
         assert_int_equal(live_case_count(run, "ended", NULL), NUM_MEMBERS);
-        assert_int_equal(live_case_count(run, "device-lost", NULL), loses);
+        if (strstr(devices[i], "virtual") != NULL)
+            assert_int_equal(live_case_count(run, "device-lost", NULL), loses);
+        else /* on a busy machine the others may have done all before it has had so many epochs */
+            assert_in_range(live_case_count(run, "device-lost", NULL), 0, loses);
         assert_int_equal(live_case_count(run, "failed", NULL), 0);
     }
 }

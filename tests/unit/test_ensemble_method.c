@@ -495,7 +495,8 @@ static void write_probes(drive *d, float *const *fold, int32_t layers, knowledge
             const bool new_to_both = fold[r][v] <= 0.0f, new = new_to_both || fold[(r + 1) % 3][v] <= 0.0f;
             const bool right = what == KNOWS || (what == REMEMBERS ? !new_to_both : !new);
 
-            logits[v * TRAIN_CASE_CLASSES + (right ? y : (y + 1) % TRAIN_CASE_CLASSES)] = 3.0f;
+            if (y >= 0) /* else it has no class */
+                logits[v * TRAIN_CASE_CLASSES + (right ? y : (y + 1) % TRAIN_CASE_CLASSES)] = 3.0f;
         }
         snprintf(file, sizeof file, "%s/probe-%d-%d/logits.npy", d->members, (int)r, (int)layers);
         gnt_assert_ok(gnti_votes_write(file, g_case.data, logits, TRAIN_CASE_CLASSES));
