@@ -139,7 +139,7 @@ static void test_snapshots(void **state)
     drive d = { 0 };
     float *kept = NULL;
     int64_t num = 0;
-    char name[16];
+    char name[32];
     gnti_member none;
 
     (void)state;
