@@ -8,9 +8,19 @@
 
 #include "base/text.h"
 
-static const char *const event_names[] = { "task-arrived", "device-added", "device-lost", "device-leaves",
-                                           "epoch-done",   "task-changed", "task-ended",  "task-failed",
-                                           "task-placed",  "tick" };
+static const char *const event_names[] = {
+    [GNTI_EVENT_TASK_ARRIVED] = "task-arrived",
+    [GNTI_EVENT_DEVICE_ADDED] = "device-added",
+    [GNTI_EVENT_DEVICE_LOST] = "device-lost",
+    [GNTI_EVENT_DEVICE_LEAVES] = "device-leaves",
+    [GNTI_EVENT_EPOCH_DONE] = "epoch-done",
+    [GNTI_EVENT_TASK_CHANGED] = "task-changed",
+    [GNTI_EVENT_TASK_ENDED] = "task-ended",
+    [GNTI_EVENT_TASK_FAILED] = "task-failed",
+    [GNTI_EVENT_TASK_SHORT] = "task-short",
+    [GNTI_EVENT_TASK_PLACED] = "task-placed",
+    [GNTI_EVENT_TICK] = "tick",
+};
 static const char *const action_names[] = { "run", "hold", "give-up" };
 
 static const char *number(double value, char out[GNTI_NUMBER_BYTES])

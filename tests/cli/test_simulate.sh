@@ -17,6 +17,8 @@ python3 -c '
 import json
 lines = [json.loads(line) for line in open("a.jsonl")]
 assert sum(line.get("event") == "task-ended" for line in lines) == 24
+timed = [line for line in lines if line.get("event") in ("task-placed", "epoch-done")]
+assert all("seconds" in line for line in timed) and {line["event"] for line in timed} == {"task-placed", "epoch-done"}
 assert all(a["time"] <= b["time"] for a, b in zip(lines, lines[1:]))' || fail "the file of events"
 
 run 0 simulate "${world[@]}" --json --seed 2
