@@ -49,6 +49,9 @@ gnt_status gnti_file_size(const char *path, int64_t *out);
 /* The folder and those above it; fine when it is there. */
 gnt_status gnti_folder_create(const char *path);
 
+/* Removes the files directly in the folder for which `goes` (their path, their name) is true; what cannot be removed stays. */
+gnt_status gnti_folder_sweep(const char *path, bool (*goes)(const char *path, const char *name));
+
 /* The same file from any folder: links and "..", where it exists, resolved; to be freed. NULL stays NULL. */
 gnt_status gnti_path_absolute(const char *path, char **out);
 

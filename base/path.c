@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -122,6 +123,26 @@ gnt_status gnti_folder_create(const char *path)
     GNT_TRY(make_one(copy));
 done:
     gnti_free(copy);
+    return st;
+}
+
+gnt_status gnti_folder_sweep(const char *path, bool (*goes)(const char *path, const char *name))
+{
+    gnt_status st = GNT_OK;
+    char *file = NULL;
+    DIR *dir = opendir(path);
+
+    for (struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
+        GNT_TRY(gnti_path_join(path, e->d_name, &file));
+        if (goes(file, e->d_name))
+            (void)unlink(file);
+        gnti_free(file);
+        file = NULL;
+    }
+done:
+    if (dir != NULL)
+        closedir(dir);
+    gnti_free(file);
     return st;
 }
 

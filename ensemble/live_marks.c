@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -106,27 +105,21 @@ bool gnti_live_round_is_over(const gnti_live *run, gnti_live_round *r)
     return r->over;
 }
 
+static bool is_mark(const char *path, const char *name)
+{
+    (void)path;
+    return strncmp(name, ".round-", 7) == 0;
+}
+
 gnt_status gnti_live_clear_marks(const gnti_live *run)
 {
     gnt_status st = GNT_OK;
-    char *folder = NULL, *path = NULL;
-    DIR *dir = NULL;
+    char *folder = NULL;
 
     GNT_TRY(gnti_path_join(run->config->run, "requests", &folder));
     GNT_TRY(gnti_folder_create(folder));
-    dir = opendir(folder);
-    for (struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
-        if (strncmp(e->d_name, ".round-", 7) != 0)
-            continue;
-        GNT_TRY(gnti_path_join(folder, e->d_name, &path));
-        (void)unlink(path);
-        gnti_free(path);
-        path = NULL;
-    }
+    GNT_TRY(gnti_folder_sweep(folder, is_mark));
 done:
-    if (dir != NULL)
-        closedir(dir);
     gnti_free(folder);
-    gnti_free(path);
     return st;
 }

@@ -247,29 +247,21 @@ done:
     return st;
 }
 
+static bool is_over(const char *path, const char *name)
+{
+    return name[0] != '.' && (!is_request(name) || due_at(path) == 0.0);
+}
+
 gnt_status gnti_live_forget_requests(const gnti_live *run)
 {
     gnt_status st = GNT_OK;
-    char *folder = NULL, *path = NULL;
-    DIR *dir = NULL;
+    char *folder = NULL;
 
     GNT_TRY(gnti_path_join(run->config->run, "requests", &folder));
     GNT_TRY(gnti_folder_create(folder));
-    dir = opendir(folder);
-    for (struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
-        if (e->d_name[0] == '.')
-            continue;
-        GNT_TRY(gnti_path_join(folder, e->d_name, &path));
-        if (!is_request(e->d_name) || due_at(path) == 0.0)
-            (void)unlink(path);
-        gnti_free(path);
-        path = NULL;
-    }
+    GNT_TRY(gnti_folder_sweep(folder, is_over));
 done:
-    if (dir != NULL)
-        closedir(dir);
     gnti_free(folder);
-    gnti_free(path);
     return st;
 }
 

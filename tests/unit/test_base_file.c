@@ -243,9 +243,34 @@ static void sha256_has_its_published_values(void **state)
     gnti_sha256_free(&hash);
 }
 
+static bool is_old(const char *path, const char *name)
+{
+    return strstr(path, name) != NULL && name[0] == 'o';
+}
+
+static void sweep(void **state)
+{
+    char folder[GNT_TEST_PATH_BYTES], file[GNT_TEST_PATH_BYTES + 8];
+    static const char *const names[] = { "old", "older", "new" };
+
+    (void)state;
+    gnt_assert_ok(gnti_folder_create(gnt_test_path(folder, "sweep")));
+    for (int i = 0; i < 3; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, names[i]);
+        fclose(fopen(file, "w"));
+    }
+    gnt_assert_ok(gnti_folder_sweep(folder, is_old));
+    for (int i = 0; i < 3; i++) {
+        snprintf(file, sizeof file, "%s/%s", folder, names[i]);
+        assert_int_equal(gnti_file_exists(file), i == 2);
+    }
+    gnt_assert_ok(gnti_folder_sweep("/nowhere", is_old));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sweep),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(large_pieces_pass_the_buffer),
         cmocka_unit_test(every_failing_write_leaves_the_old_file),
